@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion};
 use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait};
-use verbale::{Content, MessageId, MessageWrapper, MessagesManager, PlainMessage, ToolCall, Value};
+use verbale::{Content, MessageId, MessagesManager, PlainMessage, ToolCall, Value};
 use workload::{Floor, Words, play};
 
 #[global_allocator]

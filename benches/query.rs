@@ -13,7 +13,7 @@ use regex::{Regex, RegexBuilder};
 use verbale::clock::{IdSource, ManualClock};
 use verbale::conversation::{Conversations, HistoryQuery};
 use verbale::log::CallId;
-use verbale::{MessageId, MessageWrapper, Role, Timing};
+use verbale::{MessageId, Role, Timing};
 use workload::Words;
 
 const CALLS: u64 = 1_000;

@@ -6,7 +6,7 @@ mod workload;
 
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use verbale::{BedrockMessage, MessageWrapper, MessagesManager};
+use verbale::{BedrockMessage, MessagesManager};
 use workload::{Floor, Words, play};
 
 fn windows(c: &mut Criterion) {

@@ -15,7 +15,7 @@ use verbale::conversation::Conversation;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
-use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage};
+use verbale::{MessageId, MessagesManager, PlainMessage};
 
 const ABOUT: &str = "Forks a call twice, prints the three conversations, and restores each of them from the log";
 

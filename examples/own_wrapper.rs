@@ -5,6 +5,7 @@
 mod shared;
 
 use std::io::{self, Write};
+use std::ops::{Deref, DerefMut};
 use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
@@ -26,18 +27,6 @@ impl MessageWrapper for ChatMessage {
     type Raw = Vec<Json>;
     type Error = Unsupported;
 
-    fn wrap(message: Message) -> Self {
-        Self(message)
-    }
-
-    fn message(&self) -> &Message {
-        &self.0
-    }
-
-    fn message_mut(&mut self) -> &mut Message {
-        &mut self.0
-    }
-
     fn to_raw(&self) -> Result<Vec<Json>, Unsupported> {
         let unsupported = || Unsupported(self.id());
         let role = Some(self.role()).filter(|role| role.is_spoken()).ok_or_else(unsupported)?.to_string();
@@ -58,6 +47,26 @@ impl MessageWrapper for ChatMessage {
             raw.push(json!({"role": role, "content": text}));
         }
         Ok(raw)
+    }
+}
+
+impl From<Message> for ChatMessage {
+    fn from(message: Message) -> Self {
+        Self(message)
+    }
+}
+
+impl Deref for ChatMessage {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.0
+    }
+}
+
+impl DerefMut for ChatMessage {
+    fn deref_mut(&mut self) -> &mut Message {
+        &mut self.0
     }
 }
 

@@ -12,8 +12,8 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 /// The layers, from low to high. A module may import only from lower layers and from itself.
 const LAYERS: [&[&str]; 8] = [
     &["clock", "message"],
-    &["manager", "policy", "contents"],
-    &["exchange", "log", "model"],
+    &["manager", "contents"],
+    &["exchange", "log", "model", "policy"],
     &["memory", "bedrock", "dynamodb"],
     &["turn", "embedded"],
     &["conversation"],
@@ -314,10 +314,10 @@ fn imports_from_higher_layers_and_siblings_are_caught() {
         ("message/mod.rs", "use crate::LogWriter;"),
         ("message/mod.rs", "use crate::*;"),
         ("message/mod.rs", "use crate::Unheard;"),
-        ("policy.rs", "fn cut() { let _ = crate::manager::cut(); }"),
-        ("policy.rs", "fn cut() { println!(\"{}\", vec![crate::manager::CUT]); }"),
-        ("policy.rs", "mod inner { use super::super::manager::Cut; }"),
-        ("policy.rs", "pub(crate) fn cut() -> crate::manager::Cut<u8> {}"),
+        ("contents.rs", "fn cut() { let _ = crate::manager::cut(); }"),
+        ("contents.rs", "fn cut() { println!(\"{}\", vec![crate::manager::CUT]); }"),
+        ("contents.rs", "mod inner { use super::super::manager::Cut; }"),
+        ("contents.rs", "pub(crate) fn cut() -> crate::manager::Cut<u8> {}"),
         ("log/queue.rs", "impl super::super::model::Model for Queue {}"),
         ("bedrock/mod.rs", "use crate::dynamodb::Item;"),
         ("dynamodb/mod.rs", "#[cfg(feature = \"bedrock\")] use crate::bedrock::BedrockMessage;"),
@@ -336,11 +336,11 @@ fn imports_from_higher_layers_and_siblings_are_caught() {
 #[test]
 fn report_names_file_import_and_layers() {
     assert_eq!(
-        violations_of("policy.rs", "use crate::{log::Queue, manager::Cut, Nobody};"),
+        violations_of("contents.rs", "use crate::{log::Queue, manager::Cut, Nobody};"),
         [
-            "src/policy.rs names crate::Nobody: Nobody is in no layer",
-            "src/policy.rs names crate::log::Queue: policy is in layer 1, log in the higher layer 2",
-            "src/policy.rs names crate::manager::Cut: policy is in layer 1, manager in the same, a sibling",
+            "src/contents.rs names crate::Nobody: Nobody is in no layer",
+            "src/contents.rs names crate::log::Queue: contents is in layer 1, log in the higher layer 2",
+            "src/contents.rs names crate::manager::Cut: contents is in layer 1, manager in the same, a sibling",
         ]
     );
 }

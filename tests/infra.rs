@@ -52,16 +52,15 @@ fn module_creates_the_table_of_the_code() {
     let attributes = code.attribute_definitions().iter();
     let attributes = attributes.map(|one| json!({"name": one.attribute_name(), "type": one.attribute_type().as_str()}));
     assert_eq!(table["attribute"], attributes.collect::<Value>());
-    let [index] = code.global_secondary_indexes() else { panic!("not one index") };
-    let [partition, sort] = index.key_schema() else { panic!("not two keys") };
-    let projection = index.projection().and_then(|projection| projection.projection_type()).unwrap();
-    assert_eq!(
-        table["global_secondary_index"],
+    let indexes = code.global_secondary_indexes().iter().map(|index| {
+        let [partition, sort] = index.key_schema() else { panic!("not two keys") };
+        let projection = index.projection().and_then(|projection| projection.projection_type()).unwrap();
         json!({
             "name": index.index_name(), "hash_key": partition.attribute_name(), "range_key": sort.attribute_name(),
             "projection_type": projection.as_str(),
         })
-    );
+    });
+    assert_eq!(table["global_secondary_index"], indexes.collect::<Value>());
     assert_eq!(table["ttl"], json!({"attribute_name": "expires_at", "enabled": true}));
 }
 
@@ -95,7 +94,8 @@ fn table_is_protected_and_encrypted() {
 
 #[test]
 fn roles_allow_exactly_what_their_parts_need() {
-    let (table, index) = ("<table>".to_owned(), "<table>/index/gsi1".to_owned());
+    let table = "<table>".to_owned();
+    let [by_day, by_caller] = ["gsi1", "gsi2"].map(|index| format!("<table>/index/{index}"));
     let keys = |prefixes: &[&str]| {
         let patterns: Vec<String> = prefixes.iter().map(|prefix| format!("{prefix}*")).collect();
         json!({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns}})
@@ -124,7 +124,11 @@ fn roles_allow_exactly_what_their_parts_need() {
             ),
             (
                 "Reader",
-                vec![statement("Items", reads, &table), statement("CallsByDay", json!(dynamodb(&["Query"])), &index)],
+                vec![
+                    statement("Items", reads, &table),
+                    statement("CallsByDay", json!(dynamodb(&["Query"])), &by_day),
+                    statement("CallsByCaller", json!(dynamodb(&["Query"])), &by_caller),
+                ],
             ),
             ("Eraser", vec![statement("Items", erases, &table)]),
             ("Models", vec![statement("Models", json!(ask), "<models>")]),
@@ -186,6 +190,7 @@ fn policies_of_the_stack() -> Policies {
     let references = [
         (json!({"Fn::GetAtt": ["Table", "Arn"]}), "<table>".to_owned()),
         (json!({"Fn::Sub": "${Table.Arn}/index/gsi1"}), "<table>/index/gsi1".to_owned()),
+        (json!({"Fn::Sub": "${Table.Arn}/index/gsi2"}), "<table>/index/gsi2".to_owned()),
         (json!({"Ref": "ModelArns"}), "<models>".to_owned()),
         (json!({"Ref": "InferenceProfileArns"}), "<profiles>".to_owned()),
         (json!({"Ref": "ProfileModelArns"}), "<models of profiles>".to_owned()),
@@ -205,6 +210,7 @@ fn policies_of_the_module() -> Policies {
     let references = [
         ("${aws_dynamodb_table.log.arn}", "<table>"),
         ("${aws_dynamodb_table.log.arn}/index/gsi1", "<table>/index/gsi1"),
+        ("${aws_dynamodb_table.log.arn}/index/gsi2", "<table>/index/gsi2"),
         ("${var.model_arns}", "<models>"),
         ("${var.inference_profile_arns}", "<profiles>"),
         ("${var.profile_model_arns}", "<models of profiles>"),

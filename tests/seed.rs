@@ -6,8 +6,9 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole};
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::clock::Clock;
 use verbale::clock::SystemClock;
-use verbale::dynamodb::{CallId, to_items};
-use verbale::{BedrockMessage, Format, LastMessage, MessageWrapper, MessagesManager, Role, Timing};
+use verbale::dynamodb::to_items;
+use verbale::log::CallId;
+use verbale::{BedrockMessage, Format, LastMessage, MessagesManager, Role, Timing};
 
 type Raw = aws_sdk_bedrockruntime::types::Message;
 
@@ -53,7 +54,7 @@ fn first_usage_example_of_the_design_runs() {
     assert_eq!(text, "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?");
     assert_eq!(summarizing.to_string(), text);
     let summary = manager.add_summary("...", &summarizing).unwrap().id();
-    let covered: Vec<_> = manager.meta_messages()[1..4].iter().map(MessageWrapper::id).collect();
+    let covered: Vec<_> = manager.meta_messages()[1..4].iter().map(|wrapper| wrapper.id()).collect();
     assert_eq!(manager.summary_ids(&summary), covered);
 
     // After the summary, the window excludes the summarized messages.
@@ -63,7 +64,7 @@ fn first_usage_example_of_the_design_runs() {
 
     // Collect the changes without the last message.
     let first = manager.changes(LastMessage::Exclude);
-    manager.acknowledge(first.receipt());
+    manager.acknowledge(&first);
 
     // Merge into the last message, which was not collected.
     manager.add_assistant("Are you still there?").unwrap();
@@ -76,13 +77,13 @@ fn first_usage_example_of_the_design_runs() {
 
     // Collect the rest, including the last message.
     let second = manager.changes(LastMessage::Include);
-    manager.acknowledge(second.receipt());
-    assert_eq!((first.records().len(), second.records().len()), (6, 2));
+    manager.acknowledge(&second);
+    assert_eq!((first.len(), second.len()), (6, 2));
     assert!(manager.changes(LastMessage::Include).is_empty());
 
     // Convert the records into DynamoDB items.
     let call_id = CallId::new("CA1").unwrap();
-    let records = first.records().iter().chain(second.records());
+    let records = first.iter().chain(&second);
     let items: Vec<HashMap<String, AttributeValue>> = to_items(&call_id, records).unwrap();
     let keys: Vec<&str> = items.iter().map(|item| item["sk"].as_s().unwrap().as_str()).collect();
     let expected = [

@@ -46,7 +46,7 @@ def main(url: str, path: str) -> None:
     iam = client("iam")
     named = {key.removesuffix("PolicyArn"): arn for key, arn in outputs.items() if key.endswith("PolicyArn")}
     expect("the policies", set(named), ROLES)
-    resources = {table["TableArn"], f"{table['TableArn']}/index/gsi1", *PARAMETERS["ProfileModelArns"].split(","), PROFILE}
+    resources = {table["TableArn"], f"{table['TableArn']}/index/gsi1", f"{table['TableArn']}/index/gsi2", *PARAMETERS["ProfileModelArns"].split(","), PROFILE}
     for role, arn in named.items():
         version = iam.get_policy_version(PolicyArn=arn, VersionId=iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"])
         document = version["PolicyVersion"]["Document"]

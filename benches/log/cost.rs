@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use verbale::dynamodb::{DynamoLog, item_size, to_items};
 use verbale::log::{CallEnd, CallHeader, CallId, CallLog, CallWriter, LogWriter, WriterSettings};
-use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
 
 use crate::counted::{Sums, counted};
 use crate::workload::{Conversation, SUMMARISE_ABOVE, Words, turn};

@@ -82,7 +82,7 @@ async fn through_writer(words: &Words, parallel: usize) -> f64 {
     let mut calls = calls(words);
     let start = Instant::now();
     let mut count = 0;
-    let handles: Vec<_> = (0..CALLS).map(|call| writer.call(WriterLease::first(call_id(call)))).collect();
+    let handles: Vec<_> = (0..CALLS).map(|call| writer.call(WriterLease::from(call_id(call)))).collect();
     for (manager, call) in calls.iter_mut().zip(&handles) {
         count += call.submit(manager, LastMessage::Include).unwrap().records;
     }

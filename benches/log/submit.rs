@@ -38,7 +38,7 @@ fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_heal
     let (writer, task) = LogWriter::new(log, settings);
     let task = runtime.spawn(task.run());
     let mut calls: Vec<(MessagesManager<PlainMessage>, CallWriter)> = (0..CALLS)
-        .map(|call| (MessagesManager::new(), writer.call(WriterLease::first(CallId::new(format!("{call}")).unwrap()))))
+        .map(|call| (MessagesManager::new(), writer.call(WriterLease::from(CallId::new(format!("{call}")).unwrap()))))
         .collect();
     let mut times_ns = Vec::with_capacity(CALLS * TURNS);
     for _ in 0..TURNS {

@@ -1,5 +1,7 @@
 //! [`Arguments`]: the command line of the example.
 
+use std::path::PathBuf;
+
 use clap::Parser;
 
 /// Plays a live call with a greeting, tools, a barge-in, and summaries in the background.
@@ -23,6 +25,14 @@ pub struct Arguments {
     /// region come from the usual AWS settings, such as AWS_PROFILE and AWS_REGION. Each turn costs tokens.
     #[arg(long, value_name = "MODEL", conflicts_with = "real_time")]
     pub bedrock: Option<String>,
+
+    /// Logs the call to a DynamoDB in this directory; by default in memory.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub log: Option<PathBuf>,
+
+    /// Continues this call of the log, for example after the program was killed. Each call prints its id first.
+    #[arg(long, value_name = "CALL", requires = "log", requires = "bedrock")]
+    pub resume: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -63,7 +73,7 @@ mod tests {
         assert_eq!(parsed(&[]), Ok((20, None)));
         assert_eq!(parsed(&["--real-time"]), Ok((1, None)));
         assert_eq!(parsed(&["--bedrock", "a.model"]), Ok((1, Some("a.model".to_owned()))));
-        for wrong in [&["--bedrock"][..], &["--bedrock", "m", "--real-time"], &["file"]] {
+        for wrong in [&["--bedrock"][..], &["--bedrock", "m", "--real-time"], &["--resume", "c"], &["file"]] {
             assert_eq!(parsed(wrong), Err(2), "{wrong:?}");
         }
     }

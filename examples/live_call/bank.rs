@@ -14,6 +14,9 @@ use crate::screen::Screen;
 
 pub const GREETING: &str = "Good morning, Pellam Bank, you are speaking with the assistant. How can I help?";
 
+/// Spoken when a call continues and nothing is to be answered.
+pub const BACK: &str = "I am sorry, the line was interrupted. Please continue.";
+
 pub const SYSTEM: &str = "\
 You answer the telephone of Pellam Bank. What you write is spoken: one to three short sentences, no lists, no markup, \
 amounts in words. Balances and transfers come from the tools; you never guess an amount. Say a few words before you call \

@@ -5,8 +5,6 @@ use std::io;
 
 use verbale::ManagerError;
 use verbale::call::SessionError;
-use verbale::dynamodb::DynamoError;
-use verbale::embedded::EmbeddedError;
 use verbale::log::LogError;
 use verbale::message::MessageError;
 use verbale::model::Failure;
@@ -32,10 +30,6 @@ pub enum CallError {
     Manager(#[from] ManagerError),
     #[error("a tool is invalid")]
     Tool(#[from] MessageError),
-    #[error(transparent)]
-    Embedded(#[from] EmbeddedError),
-    #[error("the table of the log cannot be created")]
-    Table(#[from] DynamoError),
     #[error("the log cannot be used")]
     Log(#[from] LogError),
     #[error("the log differs from the conversation; this is a bug")]

@@ -8,6 +8,8 @@ mod arguments;
 mod bank;
 mod caller;
 mod error;
+#[cfg(all(test, unix))]
+mod journey;
 mod line;
 mod log;
 mod models;
@@ -29,6 +31,7 @@ use arguments::Arguments;
 use caller::{Scripted, Typed};
 use clap::Parser;
 use error::{CallError, on_one_line};
+use log::Log;
 use models::Models;
 use pace::Pace;
 use play::play;
@@ -50,14 +53,15 @@ fn run(arguments: &Arguments) -> Result<(), CallError> {
     runtime.block_on(async {
         let pace = Pace::starting_now(arguments.speed());
         let screen = Arc::new(Screen::new(pace.clone(), io::stdout()));
+        let log = Log::open(&pace, arguments.log.as_deref(), arguments.resume.as_deref()).await?;
         match &arguments.bedrock {
             Some(model) => {
                 let environment = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
                 let models = Models::at_aws(&environment, model).await?;
                 screen.note("type what you say and press Enter; this interrupts the assistant; an empty line hangs up");
-                play(models, Typed::at_the_terminal(), screen, pace).await
+                play(models, Typed::at_the_terminal(), log, screen, pace).await
             }
-            None => play(Models::scripted(&pace), Scripted::new(pace.clone()), screen, pace).await,
+            None => play(Models::scripted(&pace), Scripted::new(pace.clone()), log, screen, pace).await,
         }
     })
 }

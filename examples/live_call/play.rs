@@ -22,9 +22,16 @@ use crate::screen::{Screen, ShowsEvents};
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Plays a call and prints its report.
-pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, pace: Pace) -> Result<(), CallError> {
+pub async fn play(
+    models: Models,
+    mut caller: impl Caller,
+    log: Log,
+    screen: Arc<Screen>,
+    pace: Pace,
+) -> Result<(), CallError> {
     let Models { turns, summaries, bedrock } = models;
-    let log = Log::open(&pace).await?;
+    let (messages, writer) = log.open_call().await?;
+    screen.note(&format!("call {}", log.call_id()));
     // A small window, so that a short call has summaries.
     let policy = Policy::default().with_messages(4..=10);
     let builder = CallBuilder::new(turns)
@@ -32,12 +39,12 @@ pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, 
         .summarizer(summaries)
         .config(|config| config.with_policy(policy))
         .observer(ShowsEvents(screen.clone()))
-        .log(log.open_call()?)
-        .clock(Arc::new(pace.clone()), Arc::new(SystemIds));
-    let call = Bank::new(screen.clone(), pace.clone()).install(builder)?.open()?;
+        .log(writer);
+    let messages = messages.with_clock(Arc::new(pace.clone()), Arc::new(SystemIds));
+    let call = Bank::new(screen.clone(), pace.clone()).install(builder)?.resume(messages)?;
 
     let line = Line { call: &call, screen: &screen, pace: &pace };
-    let result = talk(&line, &mut caller).await;
+    let result = talk(&line, &mut caller, log.is_resumed()).await;
     let reason = if result.is_ok() { "hangup" } else { "model failed" };
     let closed = call.close(reason, CLOSE_TIMEOUT).await?;
     result?;
@@ -47,9 +54,14 @@ pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, 
 }
 
 /// Alternates between assistant and caller until the caller hangs up.
-async fn talk(line: &Line<'_>, caller: &mut impl Caller) -> Result<(), CallError> {
+async fn talk(line: &Line<'_>, caller: &mut impl Caller, is_resumed: bool) -> Result<(), CallError> {
     let Line { call, screen, pace } = line;
-    let mut speech = Speech::Fixed(call.say(bank::GREETING)?, Some(bank::GREETING.to_owned()));
+    let mut speech = if is_resumed && call.is_answerable() {
+        Speech::Reply(call.reply()?)
+    } else {
+        let sentence = if is_resumed { bank::BACK } else { bank::GREETING };
+        Speech::Fixed(call.say(sentence)?, Some(sentence.to_owned()))
+    };
     loop {
         let act = match line.speak(&mut speech, caller).await {
             Some(act) => act,

@@ -66,7 +66,7 @@ impl Screen {
 pub struct ShowsEvents(pub Arc<Screen>);
 
 impl Observer for ShowsEvents {
-    fn observe(&self, event: &CallEvent) {
+    fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
         match event {
             CallEvent::ToolFinished { outcome, after_ms, .. } => {
                 self.0.note(&format!("the tool finished: {outcome:?}, after {after_ms} ms"));

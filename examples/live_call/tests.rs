@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_bedrockruntime::config::{Credentials, SharedCredentialsProvider};
 use tokio::sync::mpsc::unbounded_channel;
-use verbale::testing::{BedrockException, FakeBedrock, FakeBedrockServer, ScriptedReply};
+use verbale::testing::{FakeBedrock, FakeBedrockServer, ScriptedReply};
 
 use crate::caller::{Act, Caller, Scripted, Typed};
 use crate::error::{CallError, on_one_line};
+use crate::log::Log;
 use crate::models::Models;
 use crate::pace::Pace;
 use crate::play::play;
@@ -56,7 +57,8 @@ async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>,
     drop(sender);
     let (pace, shown) = (Pace::starting_now(100), Shown::default());
     let screen = Arc::new(Screen::new(pace.clone(), shown.clone()));
-    let played = play(models, Typed::new(received), screen, pace).await;
+    let log = Log::open(&pace, None, None).await.unwrap();
+    let played = play(models, Typed::new(received), log, screen, pace).await;
     (played, shown.text())
 }
 
@@ -102,7 +104,7 @@ async fn empty_line_hangs_up_immediately() {
 #[tokio::test]
 async fn final_model_failure_is_reported_on_one_line() {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::refused(BedrockException::AccessDenied));
+    bedrock.reply(ScriptedReply::refused("AccessDeniedException"));
     let (played, _) = typed(&bedrock, &["Hello"]).await;
     let line = on_one_line(&played.unwrap_err());
     let expected = "the model did not reply: the model cannot be used; check credentials, access and model id: ";
@@ -111,7 +113,7 @@ async fn final_model_failure_is_reported_on_one_line() {
 
 #[tokio::test]
 async fn transient_failure_leads_to_apology_and_call_continues() {
-    let bedrock = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
+    let bedrock = FakeBedrock::answering(|_| ScriptedReply::refused("ThrottlingException"));
     let (played, shown) = typed(&bedrock, &["Hello"]).await;
     played.unwrap();
     assert!(shown.contains("assistant  I am sorry, something went wrong."), "{shown}");

@@ -30,10 +30,27 @@ resource "aws_dynamodb_table" "log" {
     type = "S"
   }
 
+  attribute {
+    name = "gsi2pk"
+    type = "S"
+  }
+
+  attribute {
+    name = "gsi2sk"
+    type = "S"
+  }
+
   global_secondary_index {
     name            = "gsi1"
     hash_key        = "gsi1pk"
     range_key       = "gsi1sk"
+    projection_type = "ALL"
+  }
+
+  global_secondary_index {
+    name            = "gsi2"
+    hash_key        = "gsi2pk"
+    range_key       = "gsi2sk"
     projection_type = "ALL"
   }
 
@@ -88,7 +105,7 @@ locals {
     }
 
     Reader = {
-      description = "Reads calls and contents, and lists the calls of a day."
+      description = "Reads calls and contents, and lists the calls of a day and of a caller."
       document = {
         Version = "2012-10-17"
         Statement = [
@@ -103,6 +120,12 @@ locals {
             Effect   = "Allow"
             Action   = ["dynamodb:Query"]
             Resource = "${aws_dynamodb_table.log.arn}/index/gsi1"
+          },
+          {
+            Sid      = "CallsByCaller"
+            Effect   = "Allow"
+            Action   = ["dynamodb:Query"]
+            Resource = "${aws_dynamodb_table.log.arn}/index/gsi2"
           },
         ]
       }

@@ -11,11 +11,9 @@ use bytes::Bytes;
 
 use super::error::BedrockError;
 use super::escape::{label, unavailable};
+use super::profile::service::MAX_DOCUMENT_NAME;
 use crate::exchange::converse::formats::format;
 use crate::message::{Document, Media, MediaKind, Source, Text, is_blank};
-
-/// The maximum length of a document name, in characters.
-pub(super) const MAX_DOCUMENT_NAME: usize = 200;
 
 /// An attachment, or the text that replaces it.
 pub(super) enum Attachment {

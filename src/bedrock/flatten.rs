@@ -6,9 +6,9 @@ use aws_sdk_bedrockruntime::types::{
     ContentBlock, DocumentBlock, Message, ToolResultBlock, ToolResultContentBlock, ToolUseBlock,
 };
 
-use super::attachment::MAX_DOCUMENT_NAME;
 use super::escape::plain_json;
 use super::json::{tool_result_block, tool_use_block};
+use super::profile::service::MAX_DOCUMENT_NAME;
 
 /// Replaces tool calls and results with texts: `[tool call: {…}]` and `[tool result: {…}]`, with the JSON of the block on
 /// one line. Images, videos and documents of a result follow it as separate blocks.

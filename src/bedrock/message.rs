@@ -1,5 +1,7 @@
 //! [`BedrockMessage`]: a message that converts to a message of Converse.
 
+use std::ops::{Deref, DerefMut};
+
 use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 
 use super::attachment::{Attachment, document_text, media_text};
@@ -25,7 +27,7 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 /// strings, as [`to_document`](super::to_document) describes.
 ///
 /// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come first
-/// in their message, as Claude requires. A document without a text beside it gets one.
+/// in their message and tool calls last, as Claude requires. A document without a text beside it gets one.
 ///
 /// `to_raw` returns [`BedrockError`] if the role is `Summary` or `System`, or if no contents are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,18 +36,6 @@ pub struct BedrockMessage(Message);
 impl MessageWrapper for BedrockMessage {
     type Raw = types::Message;
     type Error = BedrockError;
-
-    fn wrap(message: Message) -> Self {
-        Self(message)
-    }
-
-    fn message(&self) -> &Message {
-        &self.0
-    }
-
-    fn message_mut(&mut self) -> &mut Message {
-        &mut self.0
-    }
 
     fn to_raw(&self) -> Result<types::Message, BedrockError> {
         let id = self.0.id();
@@ -66,9 +56,29 @@ impl MessageWrapper for BedrockMessage {
     }
 }
 
+impl From<Message> for BedrockMessage {
+    fn from(message: Message) -> Self {
+        Self(message)
+    }
+}
+
+impl Deref for BedrockMessage {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.0
+    }
+}
+
+impl DerefMut for BedrockMessage {
+    fn deref_mut(&mut self) -> &mut Message {
+        &mut self.0
+    }
+}
+
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
     let mut blocks = Vec::with_capacity(message.contents().len());
-    let mut results = 0;
+    let (mut calls, mut results) = (0, 0);
     let mut has_documents = false;
     for content in message.contents() {
         let block = match content {
@@ -85,12 +95,16 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
             Content::ToolResult(result) => ContentBlock::ToolResult(tool_result(result)?),
             Content::Unknown(_) => continue,
         };
+        calls += usize::from(block.is_tool_use());
         results += usize::from(block.is_tool_result());
         has_documents |= block.is_document();
         blocks.push(block);
     }
     if results > 0 {
         blocks.sort_by_key(|block| !block.is_tool_result());
+    }
+    if calls > 0 {
+        blocks.sort_by_key(ContentBlock::is_tool_use);
     }
     if has_documents && !blocks.iter().any(ContentBlock::is_text) {
         blocks.push(ContentBlock::Text("[document]".to_owned()));

@@ -1,8 +1,8 @@
 //! The adapter to Amazon Bedrock's Converse: messages, requests, Bedrock's rules, and the client.
 //!
-//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), the rules ([`validate()`]) and the repair of requests that
-//! break them ([`repair()`]), the JSON of messages ([`to_json`]), and the client ([`BedrockModel`]), the only part that does
-//! I/O. AWS SDK types appear only here and in the other adapters.
+//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), what each family of models refuses ([`Profile`]), the rules
+//! ([`validate()`]) and the repair of requests that break them ([`repair()`]), the JSON of messages ([`to_json`]), and the
+//! client ([`BedrockModel`]), the only part that does I/O. AWS SDK types appear only here and in the other adapters.
 //!
 //! ```
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
@@ -31,9 +31,13 @@ mod document;
 mod error;
 mod escape;
 mod flatten;
+mod identifier;
+mod image_size;
 mod json;
 mod message;
+mod profile;
 mod request;
+mod schema;
 mod tool;
 mod validate;
 
@@ -44,8 +48,9 @@ pub use document::{from_document, to_document};
 pub use error::BedrockError;
 pub use json::to_json;
 pub use message::BedrockMessage;
+pub use profile::Profile;
 pub use request::ConverseRequest;
-pub use validate::{Profile, Violation, ViolationKind, validate};
+pub use validate::{Violation, validate};
 
 #[cfg(test)]
 mod tests;

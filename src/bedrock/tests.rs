@@ -80,7 +80,7 @@ fn raw(role: Role, mut contents: Vec<Content>) -> aws_sdk_bedrockruntime::types:
     // The manager refuses a blank message.
     contents.push("...".into());
     let message = Message::new(MessageId::from(7), Position::message(0), role, contents.into(), 0);
-    BedrockMessage::wrap(message).to_raw().unwrap()
+    BedrockMessage::from(message).to_raw().unwrap()
 }
 
 proptest! {

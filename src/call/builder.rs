@@ -108,9 +108,14 @@ impl CallBuilder {
     /// the conversation, [`SessionError::NotLogged`] if a tool [acts once](Tool::acts_once) and there is no log, and
     /// [`SessionError::Manager`] if the conversation refuses the instructions.
     pub fn open(self) -> Result<CallSession, SessionError> {
+        self.resume_hosted(MessagesManager::new())
+    }
+
+    /// Opens the call with the messages of a restored one, and with the builder's sources of time and ids.
+    pub(super) fn resume_hosted(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, SessionError> {
         let manager = match &self.clock {
-            Some((clock, ids)) => MessagesManager::with_clock(clock.clone(), ids.clone()),
-            None => MessagesManager::new(),
+            Some((clock, ids)) => manager.with_clock(clock.clone(), ids.clone()),
+            None => manager,
         };
         self.resume(manager)
     }

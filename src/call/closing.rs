@@ -9,6 +9,7 @@ use super::session::CallSession;
 use crate::clock::from_now;
 use crate::conversation::CallMetrics;
 use crate::log::{CallEnd, LogError, Unstored};
+use crate::message::ToolCallId;
 use crate::model::NoResult;
 use crate::turn::{CallEvent, ReplyEnd, since};
 
@@ -16,6 +17,8 @@ use crate::turn::{CallEvent, ReplyEnd, since};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Closed {
+    /// The tool calls that still ran or had no result when their time was over. Their outcome is logged as unknown.
+    pub unfinished_tools: Vec<ToolCallId>,
     /// The changes that were not stored within the timeout; usually there are none. The log's writer keeps retrying
     /// them.
     pub unstored: Vec<Unstored>,
@@ -41,7 +44,7 @@ impl CallSession {
         CallEnd::new(at_ms, reason.clone(), 0, 0)?;
         self.begin_closing(at_ms);
         self.wait_for_tools(from_now(timeout / 2)).await;
-        self.detach(at_ms);
+        let unfinished_tools = self.detach(at_ms);
         let call_end = {
             let mut known = self.call_end.lock().unwrap_or_else(PoisonError::into_inner);
             if known.is_none() {
@@ -53,7 +56,7 @@ impl CallSession {
             Some(call_end) => self.conversation.finish_log(call_end, deadline).await,
             None => (Vec::new(), None),
         };
-        Ok(Closed { unstored, not_accepted, metrics: self.conversation.metrics() })
+        Ok(Closed { unfinished_tools, unstored, not_accepted, metrics: self.conversation.metrics() })
     }
 
     /// Waits for the tools that run in this process. The service may never answer an external one.
@@ -87,15 +90,24 @@ impl CallSession {
         self.conversation.stop_summary();
     }
 
-    /// Ends open tool calls, submits everything to the log, and releases the conversation.
-    pub(super) fn detach(&self, at_ms: i64) {
-        let is_live = self.live(|ear, core| {
+    /// Ends open tool calls, submits everything to the log, and releases the conversation. Returns the tool calls that
+    /// were running or open.
+    pub(super) fn detach(&self, at_ms: i64) -> Vec<ToolCallId> {
+        let unfinished = self.live(|ear, core| {
+            let mut unfinished = core.tools_used.running();
+            let open = core.open_calls().into_iter().map(|call| call.id().clone());
+            unfinished.extend(open.filter(|id| !unfinished.contains(id)).collect::<Vec<_>>());
             core.end_open_calls(&NoResult::CallEnded);
             core.events.push(CallEvent::Closed { after_ms: since(ear.opened_ms, at_ms) });
             core.is_to_be_logged = true;
+            unfinished
         });
-        if is_live.is_some() {
+        if unfinished.is_some() {
             self.conversation.detach_call();
+            if let Some(leave) = self.leave_host.get() {
+                leave();
+            }
         }
+        unfinished.unwrap_or_default()
     }
 }

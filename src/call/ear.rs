@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
+use super::rate::Skew;
 use super::reply::Outlet;
 use super::settings::CallSettings;
+use super::silence::Silence;
 use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
@@ -23,6 +25,8 @@ pub(super) struct CallEar {
     pub speeches: Speeches,
     /// The reader of the running reply.
     pub outlet: Option<Outlet>,
+    /// The silence of the running reply.
+    pub silence: Silence,
     /// When the player reported the end of the running reply. The report takes effect if no more text follows.
     pub played_ms: Option<i64>,
     /// Nothing starts any more, and only results of tools are accepted.
@@ -33,10 +37,24 @@ pub(super) struct CallEar {
     pub speaking_since_ms: Option<i64>,
     /// When the caller's words ended, until the first words of the answer.
     pub words_ended_ms: Option<i64>,
-    /// The last words and their end, to detect repeated reports.
-    pub last_words: Option<(Text, i64)>,
+    /// The last words, to detect repeated reports.
+    pub last_words: Option<LastWords>,
+    /// The clocks of the reports that the caller started to speak, and of the times of the caller's words.
+    pub starts: Skew,
+    pub words: Skew,
     /// Whether a part of the caller's words is below the minimum confidence.
     pub is_doubtful: bool,
+}
+
+/// The last words of the caller that were reported with their times.
+pub(super) struct LastWords {
+    pub text: Text,
+    /// When they started and ended, by the clock of the report.
+    pub times: (i64, i64),
+    /// When they were reported, by the call's clock.
+    pub received_ms: i64,
+    /// When the caller started to speak, if that was reported before.
+    pub start_ms: Option<i64>,
 }
 
 impl CallEar {
@@ -46,14 +64,34 @@ impl CallEar {
             settings,
             opened_ms,
             outlet: None,
+            silence: Silence::default(),
             played_ms: None,
             is_closing: false,
             caller_waits: false,
             speaking_since_ms: None,
             words_ended_ms: None,
             last_words: None,
+            starts: Skew::default(),
+            words: Skew::default(),
             is_doubtful: false,
         }
+    }
+
+    /// Speaks a sentence that fills a silence. The caller still waits for the answer.
+    pub fn speak_filler(&mut self, speech: SpeechId, text: &Text, core: &mut Core) -> Result<(), ManagerError> {
+        self.add_fixed(speech, text, core)?;
+        self.played_ms = None;
+        self.note_audible(text.len(), core.now_ms());
+        if let Some(outlet) = &self.outlet {
+            // Line breaks separate the sentence from the words around it.
+            outlet.text(format!("\n{}\n", text.as_str()).into());
+        }
+        core.is_to_be_logged = true;
+        Ok(())
+    }
+
+    fn note_audible(&mut self, bytes: usize, now_ms: i64) {
+        self.silence.note_text(bytes, self.settings.speech_bytes_per_s, now_ms);
     }
 
     /// Adds a fixed sentence to the conversation and to `speech`. Returns its message.
@@ -129,7 +167,7 @@ impl CallEar {
         }
     }
 
-    /// Interrupts all open speeches and estimates what was heard until `at_ms`. Returns whether one of them had text.
+    /// Interrupts all open speeches and estimates what was heard until `at_ms`. Returns whether one of them was cut.
     pub fn interrupt_speeches(&mut self, at_ms: i64, core: &mut Core) -> bool {
         let mut any = false;
         for speech in self.speeches.open() {
@@ -156,11 +194,11 @@ impl CallEar {
     }
 
     /// Returns the failure for which the caller hears an apology. `Some(None)` is a failure that is not the model's.
-    fn needs_apology(end: &TurnEnd, has_spoken: bool) -> Option<Option<Failure>> {
+    fn needs_apology(end: &TurnEnd, turn: &EndedTurn) -> Option<Option<Failure>> {
         match end {
             TurnEnd::Answered(_) | TurnEnd::Interrupted => None,
             TurnEnd::Cut(_) | TurnEnd::Failed(TurnFailure::Blank | TurnFailure::TooManyToolRounds { .. })
-                if has_spoken =>
+                if turn.has_spoken && !turn.has_dropped_calls =>
             {
                 None
             }
@@ -174,6 +212,7 @@ impl Ear for CallEar {
     fn text(&mut self, turn: SpeechId, text: &Text, is_first: bool, now_ms: i64, events: &mut Vec<CallEvent>) {
         if !is_blank(text) {
             self.played_ms = None;
+            self.note_audible(text.len(), now_ms);
         }
         if let Some(outlet) = &self.outlet {
             outlet.text(text.clone());
@@ -208,9 +247,10 @@ impl Ear for CallEar {
             // The words that report the outcomes may be among those that are missing.
             self.speeches.drop_reports(turn.id);
         }
-        match (Self::needs_apology(end, turn.has_spoken), end) {
+        match (Self::needs_apology(end, turn), end) {
             (Some(failure), _) => {
-                let apology = self.settings.apology.clone();
+                let settings = &self.settings;
+                let apology = if turn.is_not_done { settings.not_done.clone() } else { settings.apology.clone() };
                 ended.message = self.speak_fixed(turn.id, &apology, turn.has_spoken, core);
                 (ended.end, ended.added_bytes) = (ReplyEnd::Failed(failure), apology.len());
             }

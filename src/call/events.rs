@@ -1,6 +1,6 @@
 //! The effects of the events that the service reports.
 
-use super::ear::CallEar;
+use super::ear::{CallEar, LastWords};
 use super::effect::{Effect, Ignored};
 use super::speech::Played;
 use super::utterance::Utterance;
@@ -13,16 +13,29 @@ impl CallEar {
         if self.is_closing {
             return Effect::Ignored(Ignored::CLOSED);
         }
-        // The report belongs to words that were already added. A barge-in would stop the answer to them.
-        if self.last_words.as_ref().is_some_and(|(_, ended_ms)| at_ms < *ended_ms) {
+        self.starts.note(at_ms, core.now_ms());
+        if self.is_late_start(at_ms) {
             return Effect::Ignored(Ignored::REPEATED);
         }
-        let is_barge_in = self.barge_in(at_ms, core);
+        let is_barge_in = self.barge_in(self.starts.to_call_ms(at_ms), core);
         if self.speaking_since_ms.is_some() && !is_barge_in {
             return Effect::Ignored(Ignored::REPEATED);
         }
         self.speaking_since_ms.get_or_insert(at_ms);
         Effect::Applied
+    }
+
+    /// Returns whether a start of speech belongs to words that were already added. A barge-in would stop the answer to
+    /// them.
+    fn is_late_start(&self, at_ms: i64) -> bool {
+        let Some(LastWords { times: (started_ms, ended_ms), received_ms, start_ms, .. }) = self.last_words else {
+            return false;
+        };
+        match start_ms {
+            // Each difference is by one clock, so that the two clocks may differ.
+            Some(start_ms) => at_ms == start_ms || at_ms.saturating_sub(start_ms) < ended_ms.saturating_sub(started_ms),
+            None => self.starts.to_call_ms(at_ms) < self.words.to_call_ms(ended_ms).min(received_ms),
+        }
     }
 
     pub fn caller_said(&mut self, utterance: Utterance, core: &mut Core) -> Result<Effect, ManagerError> {
@@ -34,8 +47,8 @@ impl CallEar {
             self.speaking_since_ms = None;
             return Ok(Effect::Ignored(Ignored::BLANK));
         }
-        let words = times.map(|(_, ended_ms)| (text.clone(), ended_ms));
-        if words.is_some() && words == self.last_words {
+        let is_repeated = |last: &LastWords| last.text == text && Some(last.times.1) == times.map(|times| times.1);
+        if self.last_words.as_ref().is_some_and(is_repeated) {
             return Ok(Effect::Ignored(Ignored::REPEATED));
         }
         if let Some((started_ms, ended_ms)) = times {
@@ -43,8 +56,22 @@ impl CallEar {
             check_ms(ended_ms)?;
         }
         let now_ms = core.now_ms();
+        let words = times.map(|times| LastWords {
+            text: text.clone(),
+            times,
+            received_ms: now_ms,
+            start_ms: self.speaking_since_ms,
+        });
+        if let Some((_, ended_ms)) = times {
+            self.words.note(ended_ms, now_ms);
+        }
         let started_ms = times.map(|(started_ms, _)| started_ms).or(self.speaking_since_ms);
-        self.barge_in(started_ms.unwrap_or(now_ms), core);
+        let barge_in_ms = match (times, self.speaking_since_ms) {
+            (Some((started_ms, _)), _) => self.words.to_call_ms(started_ms),
+            (None, Some(since_ms)) => self.starts.to_call_ms(since_ms),
+            (None, None) => now_ms,
+        };
+        self.barge_in(barge_in_ms, core);
         let ended_ms = times.map_or(now_ms, |(_, ended_ms)| ended_ms);
         let mut entry = core.manager.add_user(text)?;
         if let Some(started_ms) = started_ms {
@@ -62,7 +89,7 @@ impl CallEar {
         self.is_doubtful = self.settings.min_confidence.is_some_and(is_doubtful);
         self.last_words = words;
         self.speaking_since_ms = None;
-        self.words_ended_ms = Some(ended_ms);
+        self.words_ended_ms = Some(times.map_or(ended_ms, |_| self.words.to_call_ms(ended_ms)));
         self.caller_waits = true;
         core.is_to_be_logged = true;
         Ok(Effect::Applied)
@@ -84,7 +111,7 @@ impl CallEar {
             return Effect::Ignored(Ignored::CLOSED);
         }
         core.may_summarize = true;
-        let effect = self.speeches.start(speech, at_ms, &mut core.manager);
+        let effect = self.speeches.start(speech, at_ms, core.now_ms(), &mut core.manager);
         if effect.is_applied() && self.speeches.is_interrupted(speech) {
             self.note_heard(speech, core);
             core.is_to_be_logged = true;

@@ -57,6 +57,8 @@
 //! - A *speech is open* from `reply` or [`say`](CallSession::say) until its playback is finished or interrupted.
 //! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open speech.
 //!   The session estimates what the caller heard until the player reports it. The reader of the reply gets nothing more.
+//!   Without a report of its start, playback counts from when the first words were handed out. If all of it must have been
+//!   played by then, it is no barge-in.
 //! - After [`close`](CallSession::close) begins, the session ignores all events, except results of tools. It accepts
 //!   these only while `close` waits for running tools.
 //!
@@ -67,7 +69,7 @@
 //! | | while tools run | barge-in; the tools continue, and the next request has their results |
 //! | | nothing is running or open | the start time is kept for the caller's words |
 //! | | again, before the caller's words | ignored: repeated |
-//! | | after the caller's words, with a time before their end | ignored: repeated; the report belongs to these words |
+//! | | after the caller's words, with a time before their end; clocks may differ | ignored: repeated; the report belongs to these words |
 //! | `caller_said` | after `caller_started_speaking` | the words are added, with their times |
 //! | | without that event, while a reply is running or a speech is open | barge-in, then the words are added |
 //! | | again, before a reply | merged with the words before |
@@ -95,15 +97,37 @@
 //! | `tool_result` | the reply waits for it | added; the model is asked again after the last result |
 //! | | after a barge-in | added; the next request has it, and its outcome counts as not yet reported |
 //! | | while another reply is running | the same; the request that is already sent does not have it |
-//! | | again, or after the deadline of the tool | ignored: second result |
+//! | | after the deadline of the tool, or after a takeover | replaces the unknown outcome; the call is [answerable](CallSession::is_answerable) |
+//! | | again | ignored: second result |
 //! | | for another tool, or an unknown call | ignored |
 //! | `close` | at any time | stops the reply, interrupts open speeches, gives tools half of the timeout, logs everything |
 //! | | again | waits for the log again |
 //! | the session is dropped | without `close` | as `close`, but does not wait; logs a warning |
 //!
+//! # Clocks
+//!
+//! The player, the speech recognition and the call may have different clocks. The session estimates how far each reporter is
+//! ahead or behind, from the times of its events and of its reports. The estimate decides whether a report is late and how
+//! much was heard. The log keeps the reported times.
+//!
+//! # Silence and failures
+//!
+//! While the caller waits and hears nothing, the session raises [`Silence`](crate::conversation::CallEvent::Silence) and
+//! speaks a [filler](CallSettings::with_fillers), if there are any. It never apologises while a tool runs. A failed request
+//! is sent again as long as the time until the
+//! [first words](crate::conversation::Config::with_first_token_timeout) lasts. Then the caller hears the
+//! [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after each fault.
+//!
 //! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
+//! # Many calls
+//!
+//! A service keeps its live calls in a [`CallHost`]. The host continues calls from the log after a restart or in another
+//! process, and closes all calls before the process stops.
+//!
 //! # Durability
+//!
+//! A tool that may act runs after the log has stored its call; [`Tool`](crate::model::Tool) has the rules.
 //!
 //! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words
 //! and the results of tools go to the log at once.
@@ -114,10 +138,13 @@ mod ear;
 mod effect;
 mod error;
 mod events;
+mod host;
+mod rate;
 mod reply;
 mod sentences;
 mod session;
 mod settings;
+mod silence;
 mod speech;
 mod speeches;
 pub mod telephony;
@@ -127,6 +154,7 @@ pub use builder::CallBuilder;
 pub use closing::Closed;
 pub use effect::{Effect, Ignored};
 pub use error::SessionError;
+pub use host::{CallHost, Drained, HostError, HostedCall};
 pub use reply::{Reply, ReplyEvent};
 pub use session::CallSession;
 pub use settings::CallSettings;

@@ -5,7 +5,6 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
@@ -13,8 +12,9 @@ use tokio::sync::mpsc;
 
 use super::sentences::Sentences;
 use super::session::abandon;
+use super::speech::Reading;
 use crate::conversation::WeakConversation;
-use crate::message::{Text, ToolCall};
+use crate::message::{Text, ToolCall, is_blank};
 use crate::turn::{ReplyEnd, SpeechId};
 
 /// The words to be spoken, as the model generates them. Read [events](Self::next) or [sentences](Self::next_sentence).
@@ -25,8 +25,8 @@ use crate::turn::{ReplyEnd, SpeechId};
 pub struct Reply {
     speech: SpeechId,
     events: mpsc::UnboundedReceiver<ReplyEvent>,
-    /// Whether the speech was interrupted, perhaps after all of it was generated.
-    is_cut: Arc<AtomicBool>,
+    /// Shows whether the speech was interrupted, perhaps after all of it was generated.
+    reading: Arc<Reading>,
     sentences: Sentences,
     /// Sentences that were not read yet.
     ready: VecDeque<String>,
@@ -51,15 +51,15 @@ pub enum ReplyEvent {
 #[derive(Debug)]
 pub(super) struct Outlet {
     events: mpsc::UnboundedSender<ReplyEvent>,
-    is_cut: Arc<AtomicBool>,
+    reading: Arc<Reading>,
 }
 
 impl Reply {
-    pub(super) fn new(speech: SpeechId, is_cut: Arc<AtomicBool>, conversation: WeakConversation) -> (Self, Outlet) {
+    pub(super) fn new(speech: SpeechId, reading: Arc<Reading>, conversation: WeakConversation) -> (Self, Outlet) {
         let (sender, events) = mpsc::unbounded_channel();
-        let outlet = Outlet { events: sender, is_cut: is_cut.clone() };
+        let outlet = Outlet { events: sender, reading: reading.clone() };
         let (sentences, ready) = (Sentences::default(), VecDeque::new());
-        (Self { speech, events, is_cut, sentences, ready, end: None, conversation }, outlet)
+        (Self { speech, events, reading, sentences, ready, end: None, conversation }, outlet)
     }
 
     /// Returns the speech, for reports of its playback.
@@ -74,7 +74,7 @@ impl Reply {
 
     /// Returns the next event, or `None` after [`Ended`](ReplyEvent::Ended). Cancel-safe.
     pub async fn next(&mut self) -> Option<ReplyEvent> {
-        poll_fn(|context| self.poll_event(context)).await
+        poll_fn(|context| self.poll_read(context)).await
     }
 
     /// Returns the next sentence for a speech synthesis, or `None` after the last one. Cancel-safe.
@@ -85,8 +85,19 @@ impl Reply {
         poll_fn(|context| self.poll_sentence(context)).await
     }
 
-    fn is_cut(&self) -> bool {
-        self.is_cut.load(Ordering::Acquire)
+    /// Notes when the first words are handed out. Without a report, playback counts from then.
+    fn hand_out(&self, words: &str) {
+        if !is_blank(words) {
+            self.reading.hand_out(|| self.conversation.upgrade().map(|conversation| conversation.now_ms()));
+        }
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<ReplyEvent>> {
+        let event = std::task::ready!(self.poll_event(context));
+        if let Some(ReplyEvent::Text(text)) = &event {
+            self.hand_out(text);
+        }
+        Poll::Ready(event)
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<ReplyEvent>> {
@@ -95,11 +106,11 @@ impl Reply {
             let event = std::task::ready!(self.events.poll_recv(context));
             match event.unwrap_or(ReplyEvent::Ended(ReplyEnd::Interrupted)) {
                 ReplyEvent::Ended(end) => {
-                    let end = if self.is_cut() { ReplyEnd::Interrupted } else { end };
+                    let end = if self.reading.is_cut() { ReplyEnd::Interrupted } else { end };
                     self.end = Some(end.clone());
                     return Poll::Ready(Some(ReplyEvent::Ended(end)));
                 }
-                event if !self.is_cut() => return Poll::Ready(Some(event)),
+                event if !self.reading.is_cut() => return Poll::Ready(Some(event)),
                 _ => {}
             }
         }
@@ -108,11 +119,12 @@ impl Reply {
 
     fn poll_sentence(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
         loop {
-            if !self.ready.is_empty() && self.is_cut() {
+            if !self.ready.is_empty() && self.reading.is_cut() {
                 self.ready.clear();
                 self.end = self.end.take().map(|_| ReplyEnd::Interrupted);
             }
             if let Some(sentence) = self.ready.pop_front() {
+                self.hand_out(&sentence);
                 return Poll::Ready(Some(sentence));
             }
             match std::task::ready!(self.poll_event(context)) {
@@ -131,7 +143,7 @@ impl Stream for Reply {
     type Item = ReplyEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ReplyEvent>> {
-        self.poll_event(context)
+        self.poll_read(context)
     }
 }
 
@@ -162,7 +174,7 @@ impl Outlet {
 
     pub fn end(self, end: ReplyEnd) {
         if end == ReplyEnd::Interrupted {
-            self.is_cut.store(true, Ordering::Release);
+            self.reading.cut();
         }
         self.send(ReplyEvent::Ended(end));
     }

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::runtime::Handle;
 
@@ -13,6 +13,7 @@ use super::effect::{Effect, Ignored};
 use super::error::SessionError;
 use super::reply::Reply;
 use super::settings::CallSettings;
+use super::silence::{Silence, watch};
 use super::speech::Played;
 use super::utterance::Utterance;
 use crate::conversation::Conversation;
@@ -33,11 +34,13 @@ pub struct CallSession {
     runtime: Handle,
     /// How the call ended, once it is closed.
     pub(super) call_end: Mutex<Option<CallEnd>>,
+    /// Removes the session from its host, if it has one.
+    pub(super) leave_host: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl CallSession {
     pub(super) fn new(conversation: Conversation, settings: Arc<CallSettings>, runtime: Handle) -> Self {
-        Self { conversation, settings, runtime, call_end: Mutex::default() }
+        Self { conversation, settings, runtime, call_end: Mutex::default(), leave_host: OnceLock::new() }
     }
 
     /// Returns the conversation of the call, with its messages, open tool calls, metrics, queries and forks.
@@ -79,6 +82,7 @@ impl CallSession {
                 return Ok(self.ask_to_repeat(ear, core));
             }
             let speech = core.begin_turn();
+            ear.silence = Silence::begin(core.now_ms());
             Ok(self.begin_reply(speech, ear))
         });
         let reply = begun.unwrap_or(Err(SessionError::Closed))?;
@@ -100,6 +104,7 @@ impl CallSession {
             // It was stopped in the meantime.
             None => task.abort(),
         });
+        self.runtime.spawn(watch(self.conversation.downgrade(), self.settings.clone(), speech));
     }
 
     /// Asks the caller to repeat, without the model.
@@ -118,8 +123,8 @@ impl CallSession {
 
     fn begin_reply(&self, speech: SpeechId, ear: &mut CallEar) -> Reply {
         ear.speeches.begin(speech);
-        let is_cut = ear.speeches.cut_flag(speech);
-        let (reply, outlet) = Reply::new(speech, is_cut, self.conversation.downgrade());
+        let reading = ear.speeches.reading(speech);
+        let (reply, outlet) = Reply::new(speech, reading, self.conversation.downgrade());
         ear.outlet = Some(outlet);
         reply
     }
@@ -135,6 +140,7 @@ impl CallSession {
             let speech = core.next_speech();
             ear.speeches.begin(speech);
             ear.add_fixed(speech, &text, core)?;
+            ear.speeches.reading(speech).hand_out(|| Some(core.now_ms()));
             // A fixed sentence is no reply, so it is excluded from the response-gap metrics.
             (ear.caller_waits, ear.words_ended_ms) = (false, None);
             ear.finish_generating(speech, core);
@@ -183,14 +189,23 @@ impl CallSession {
 
     /// Locks the call and runs `act` on it. Returns `None` in a closed call.
     pub(super) fn live<T>(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
-        self.conversation.with(|core| {
-            core.with_ear(|ear, core| {
-                let ear = (ear as &mut dyn Any).downcast_mut::<CallEar>()?;
-                // Another call may have taken the conversation after this one was closed.
-                Arc::ptr_eq(&ear.settings, &self.settings).then(|| act(ear, core))
-            })
-        })
+        live(&self.conversation, &self.settings, act)
     }
+}
+
+/// Locks the call with these settings and runs `act` on it. Returns `None` in a closed call.
+pub(super) fn live<T>(
+    conversation: &Conversation,
+    settings: &Arc<CallSettings>,
+    act: impl FnOnce(&mut CallEar, &mut Core) -> T,
+) -> Option<T> {
+    conversation.with(|core| {
+        core.with_ear(|ear, core| {
+            let ear = (ear as &mut dyn Any).downcast_mut::<CallEar>()?;
+            // Another call may have taken the conversation after this one was closed.
+            Arc::ptr_eq(&ear.settings, settings).then(|| act(ear, core))
+        })
+    })
 }
 
 /// Returns an error if a new speech cannot start.

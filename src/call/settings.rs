@@ -1,15 +1,21 @@
 //! [`CallSettings`]: the fixed sentences of a call, and how it measures speech.
 
-use crate::message::Text;
+use std::time::Duration;
+
+use crate::message::{Text, is_blank};
 
 /// The fixed sentences of a call, and how it measures speech. The defaults suit a phone call in English.
 #[derive(Debug, Clone)]
 pub struct CallSettings {
     pub(super) min_confidence: Option<f32>,
     pub(super) apology: Text,
+    pub(super) not_done: Text,
     pub(super) ask_to_repeat: Text,
     pub(super) reports_playback: bool,
     pub(super) speech_bytes_per_s: u64,
+    pub(super) silence_after: Duration,
+    pub(super) silence_again: Duration,
+    pub(super) fillers: Vec<Text>,
 }
 
 impl CallSettings {
@@ -26,6 +32,27 @@ impl CallSettings {
         Self { apology: sentence.into(), ..self }
     }
 
+    /// Sets the sentence that the caller hears instead of the apology if a tool that [acts
+    /// once](crate::model::Tool::acts_once) did not run, because the log did not store its call in time.
+    #[must_use]
+    pub fn with_not_done(self, sentence: impl Into<Text>) -> Self {
+        Self { not_done: sentence.into(), ..self }
+    }
+
+    /// Sets the sentences that fill a silence while the caller waits for the model or a tool, such as `One moment,
+    /// please.`; none by default. Each silence speaks the next one.
+    #[must_use]
+    pub fn with_fillers<T: Into<Text>>(self, sentences: impl IntoIterator<Item = T>) -> Self {
+        Self { fillers: sentences.into_iter().map(Into::into).filter(|filler| !is_blank(filler)).collect(), ..self }
+    }
+
+    /// Sets how long the caller hears nothing until the first silence of a reply is
+    /// [reported](crate::conversation::CallEvent::Silence) and filled, and until each later one; 3 s and 8 s by default.
+    #[must_use]
+    pub fn with_silence(self, first: Duration, again: Duration) -> Self {
+        Self { silence_after: first, silence_again: again, ..self }
+    }
+
     /// Sets the sentence that asks the caller to repeat.
     #[must_use]
     pub fn with_ask_to_repeat(self, sentence: impl Into<Text>) -> Self {
@@ -38,8 +65,8 @@ impl CallSettings {
         Self { reports_playback: false, ..self }
     }
 
-    /// Sets the rate of speech, in bytes of text per second, until the session has measured it; 15 by default, which is
-    /// about 160 words a minute.
+    /// Sets the rate of speech, in bytes of English text per second, until the session has measured it; 15 by default,
+    /// which is about 160 words a minute. Numbers and other languages count by how they are spoken, at the same speed.
     #[must_use]
     pub fn with_speech_rate(self, bytes_per_s: u64) -> Self {
         Self { speech_bytes_per_s: bytes_per_s, ..self }
@@ -51,15 +78,22 @@ impl Default for CallSettings {
         Self {
             min_confidence: None,
             apology: APOLOGY.into(),
+            not_done: NOT_DONE.into(),
             ask_to_repeat: ASK_TO_REPEAT.into(),
             reports_playback: true,
             speech_bytes_per_s: 15,
+            silence_after: Duration::from_secs(3),
+            silence_again: Duration::from_secs(8),
+            fillers: Vec::new(),
         }
     }
 }
 
 /// The apology asks the caller to repeat, because a new turn retries the model. It blames nobody and names no cause.
 const APOLOGY: &str = "I am sorry, something went wrong. Could you say that again, please?";
+
+/// The caller must know that nothing happened, or they rely on it.
+const NOT_DONE: &str = "I am sorry, I could not do that, and nothing was changed. Please try again later.";
 
 const ASK_TO_REPEAT: &str = "I am sorry, I did not understand you. Could you say that again, please?";
 

@@ -1,11 +1,12 @@
 //! [`Speech`]: one stretch of audio, its playback, and the text that the caller heard.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use super::rate::Rate;
 use crate::manager::MessagesManager;
-use crate::message::{Contents, Heard, HeardSource, MessageId, MessageWrapper, PlainMessage, Text, Timing, ToolCallId};
+use crate::message::{Contents, Heard, HeardSource, MessageId, PlainMessage, Text, Timing, ToolCallId};
 use crate::turn::SpeechId;
 
 /// The part of an interrupted speech that was played.
@@ -14,8 +15,9 @@ use crate::turn::SpeechId;
 pub enum Played {
     /// The played words, from the word times of the speech synthesis.
     ///
-    /// White space, punctuation and case may differ from the text. Words that are not the beginning of the speech count as
-    /// [`Unknown`](Self::Unknown).
+    /// The words may also be characters. White space, punctuation, case and accents may differ from the text, and `$12`
+    /// equals "twelve dollars". Other differences cost about a word each. Words that are not the beginning of the speech
+    /// count as [`Unknown`](Self::Unknown).
     Words(String),
     /// The time that was played.
     For {
@@ -47,12 +49,20 @@ pub(super) struct Speech {
     pub parts: Vec<Part>,
     pub phase: Phase,
     pub started_ms: Option<i64>,
+    /// When the speech before it ended or is going to end, by the player's clock.
+    pub not_before_ms: Option<i64>,
     /// The tool calls whose outcome it reports to the caller.
     pub reports: Vec<ToolCallId>,
     /// The heard prefix of its texts, once it was interrupted. `None` is everything.
     pub heard: Option<Heard>,
-    /// Set on an interruption, so that the reader of the reply gets nothing more.
-    pub is_cut: Arc<AtomicBool>,
+    pub reading: Arc<Reading>,
+}
+
+/// The facts that a speech shares with the reader of its reply.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    is_cut: AtomicBool,
+    handed_out_ms: OnceLock<i64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -77,12 +87,32 @@ pub(super) enum Phase {
 
 type Manager = MessagesManager<PlainMessage>;
 
-impl Speech {
-    /// Stops the reader of the reply.
+impl Reading {
+    /// Stops the reader of the reply: it gets nothing more.
     pub fn cut(&self) {
         self.is_cut.store(true, Ordering::Release);
     }
 
+    pub fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Acquire)
+    }
+
+    /// Notes that the first words were handed out. Later ones change nothing.
+    pub fn hand_out(&self, now_ms: impl FnOnce() -> Option<i64>) {
+        if self.handed_out_ms.get().is_none()
+            && let Some(now_ms) = now_ms()
+        {
+            let _ = self.handed_out_ms.set(now_ms);
+        }
+    }
+
+    /// Returns when the first words were handed out, by the call's clock.
+    pub fn handed_out_ms(&self) -> Option<i64> {
+        self.handed_out_ms.get().copied()
+    }
+}
+
+impl Speech {
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }
@@ -100,24 +130,51 @@ impl Speech {
         None
     }
 
-    /// Returns the heard prefix of its texts.
-    pub fn heard_by(&self, played: &Played, at_ms: i64, bytes_per_s: u64, manager: &mut Manager) -> Heard {
+    /// Returns the heard prefix of its texts. `at_ms` is by the player's clock, which is `ahead_ms` ahead of the call's.
+    pub fn heard_by(&self, played: &Played, at_ms: i64, ahead_ms: i64, rate: &Rate, manager: &mut Manager) -> Heard {
         let contents = self.contents(manager);
-        let at_rate = self.bytes() as u64 * 1_000 / bytes_per_s.max(1);
-        let since_start =
-            self.started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()).unwrap_or(0);
-        let estimate = || match since_start {
-            0 => Heard::bytes(0, HeardSource::Estimate),
-            played_ms => Heard::played(&contents, played_ms, at_rate).with_source(HeardSource::Estimate),
+        let at_rate = || rate.playback_ms(Heard::speaking_ms(&contents));
+        let estimate = || {
+            let played_ms =
+                self.start_ms(ahead_ms).and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok());
+            match played_ms.unwrap_or(0) {
+                0 => Heard::bytes(0, HeardSource::Estimate),
+                played_ms => Heard::played(&contents, played_ms, at_rate()).with_source(HeardSource::Estimate),
+            }
         };
         match played {
-            Played::Words(words) => {
-                Heard::words(&contents, words).or_else(|| bare_words(&contents, words)).unwrap_or_else(estimate)
-            }
+            Played::Words(words) => Heard::words(&contents, words).unwrap_or_else(estimate),
             Played::For { played_ms: 0, .. } => Heard::bytes(0, HeardSource::PlaybackTime),
-            Played::For { played_ms, total_ms } => Heard::played(&contents, *played_ms, total_ms.unwrap_or(at_rate)),
+            Played::For { played_ms, total_ms } => {
+                Heard::played(&contents, *played_ms, total_ms.unwrap_or_else(at_rate))
+            }
             Played::Unknown => estimate(),
         }
+    }
+
+    /// Returns when its playback started, by the player's clock: as reported, or else when its words were handed out, but
+    /// not before the end of the speech before it.
+    fn start_ms(&self, ahead_ms: i64) -> Option<i64> {
+        self.started_ms.or_else(|| {
+            let handed_out_ms = self.reading.handed_out_ms()?.saturating_add(ahead_ms);
+            Some(handed_out_ms.max(self.not_before_ms.unwrap_or(handed_out_ms)))
+        })
+    }
+
+    /// Returns when its playback ended, or is going to end by estimate, by the player's clock, unless its end was reported.
+    pub fn end_ms(&self, ahead_ms: i64, rate: &Rate, manager: &mut Manager) -> Option<i64> {
+        let until_ms = match self.phase {
+            Phase::Open => i64::MAX,
+            Phase::Interrupted { at_ms, .. } => at_ms,
+            Phase::Finished => return None,
+        };
+        let takes_ms = i64::try_from(rate.playback_ms(self.speaking_ms(manager))).unwrap_or(i64::MAX);
+        Some(self.start_ms(ahead_ms)?.saturating_add(takes_ms).min(until_ms))
+    }
+
+    /// Returns the time that its texts take at a usual rate of speech, in milliseconds.
+    pub fn speaking_ms(&self, manager: &mut Manager) -> u64 {
+        Heard::speaking_ms(&self.contents(manager))
     }
 
     fn contents(&self, manager: &mut Manager) -> Contents {
@@ -190,34 +247,6 @@ impl Part {
             })
             .cloned()
     }
-}
-
-/// Returns the heard prefix for words without punctuation, comparing letters and digits in any case.
-///
-/// Returns `None` if the words are not a prefix of the texts.
-fn bare_words(contents: &Contents, heard: &str) -> Option<Heard> {
-    let mut left = heard.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).peekable();
-    left.peek()?;
-    let (mut start, mut end) = (0, 0);
-    for text in contents.texts() {
-        for (at, c) in text.char_indices() {
-            let after = start + at + c.len_utf8();
-            if c.is_alphanumeric() {
-                for lower in c.to_lowercase() {
-                    match left.next() {
-                        None => return Some(Heard::bytes(end, HeardSource::WordTiming)),
-                        Some(heard) if heard != lower => return None,
-                        Some(_) => end = after,
-                    }
-                }
-            } else if end == start + at && !c.is_whitespace() {
-                // Punctuation belongs to the word before it.
-                end = after;
-            }
-        }
-        start += text.len();
-    }
-    left.peek().is_none().then(|| Heard::bytes(end, HeardSource::WordTiming))
 }
 
 /// Returns a higher number for a more exact source.

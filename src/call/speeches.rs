@@ -4,10 +4,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::effect::{Effect, Ignored};
-use super::speech::{Part, Phase, Played, Speech, accuracy};
+use super::rate::{Rate, Skew};
+use super::speech::{Part, Phase, Played, Reading, Speech, accuracy};
 use crate::manager::MessagesManager;
 use crate::message::{Attribute, HeardSource, MessageId, PlainMessage, ToolCallId};
 use crate::turn::SpeechId;
@@ -17,24 +17,18 @@ use crate::turn::SpeechId;
 pub(super) struct Speeches {
     kept: VecDeque<Speech>,
     rate: Rate,
+    /// The clock of the player.
+    player: Skew,
 }
 
 /// The maximum number of speeches kept. Reports about older ones are ignored.
 const MAX_KEPT: usize = 64;
 
-/// The rate of speech, measured on speeches that were played to their end.
-#[derive(Debug)]
-struct Rate {
-    default_bytes_per_s: u64,
-    bytes: u64,
-    ms: u64,
-}
-
 type Manager = MessagesManager<PlainMessage>;
 
 impl Speeches {
     pub fn new(default_bytes_per_s: u64) -> Self {
-        Self { kept: VecDeque::new(), rate: Rate { default_bytes_per_s, bytes: 0, ms: 0 } }
+        Self { kept: VecDeque::new(), rate: Rate::new(default_bytes_per_s), player: Skew::default() }
     }
 
     /// Adds an open speech.
@@ -47,9 +41,10 @@ impl Speeches {
             parts: Vec::new(),
             phase: Phase::Open,
             started_ms: None,
+            not_before_ms: None,
             reports: Vec::new(),
             heard: None,
-            is_cut: Arc::default(),
+            reading: Arc::default(),
         });
     }
 
@@ -59,9 +54,9 @@ impl Speeches {
         open.parts.first().map(|part| part.message)
     }
 
-    /// Returns the flag that is set when the speech is interrupted.
-    pub fn cut_flag(&mut self, id: SpeechId) -> Arc<AtomicBool> {
-        self.get_mut(id).map(|speech| speech.is_cut.clone()).unwrap_or_default()
+    /// Returns the facts that the speech shares with the reader of its reply.
+    pub fn reading(&mut self, id: SpeechId) -> Arc<Reading> {
+        self.get_mut(id).map(|speech| speech.reading.clone()).unwrap_or_default()
     }
 
     /// Adds the last text of a message to a speech.
@@ -96,17 +91,25 @@ impl Speeches {
     }
 
     /// Applies the report that the playback of a speech started.
-    pub fn start(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> Effect {
-        let rate = self.rate.bytes_per_s();
-        let Some(speech) = self.get_mut(id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
+    pub fn start(&mut self, id: SpeechId, at_ms: i64, now_ms: i64, manager: &mut Manager) -> Effect {
+        let known_ahead_ms = self.player.ahead_ms();
+        self.player.note(at_ms, now_ms);
+        let ahead_ms = self.player.ahead_ms();
+        let Some(speech) = find(&mut self.kept, id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
         if speech.started_ms.is_some() {
             return Effect::Ignored(Ignored::REPEATED);
         }
         speech.started_ms = Some(at_ms);
         speech.set_start(manager);
-        if let Phase::Interrupted { at_ms: until_ms, reported: None | Some(HeardSource::Estimate) } = speech.phase {
-            // The estimate assumed that nothing was played.
-            speech.heard = Some(speech.heard_by(&Played::Unknown, until_ms, rate, manager));
+        if let Phase::Interrupted { at_ms: until_ms, reported: reported @ (None | Some(HeardSource::Estimate)) } =
+            speech.phase
+        {
+            // The time of a barge-in is by the call's clock, unless the player reported it.
+            let shift_ms = if reported.is_none() { ahead_ms.saturating_sub(known_ahead_ms) } else { 0 };
+            let until_ms = until_ms.saturating_add(shift_ms);
+            speech.phase = Phase::Interrupted { at_ms: until_ms, reported };
+            // The estimate assumed another start.
+            speech.heard = Some(speech.heard_by(&Played::Unknown, until_ms, ahead_ms, &self.rate, manager));
             speech.set_end(until_ms, manager);
             self.apply_heard(id, manager);
         }
@@ -127,11 +130,11 @@ impl Speeches {
         speech.phase = Phase::Finished;
         speech.heard = None;
         speech.set_end(at_ms, manager);
-        let (bytes, started_ms) = (speech.bytes(), speech.started_ms);
+        let (usual_ms, started_ms) = (speech.speaking_ms(manager), speech.started_ms);
         let reported = std::mem::take(&mut speech.reports);
         self.apply_heard(id, manager);
         if let Some(ms) = started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()) {
-            self.rate.learn(bytes, ms);
+            self.rate.learn(usual_ms, ms);
         }
         Ok(reported)
     }
@@ -143,24 +146,33 @@ impl Speeches {
         std::mem::take(&mut speech.reports)
     }
 
-    /// Interrupts an open speech and estimates what was heard. Returns whether the speech had text.
+    /// Interrupts an open speech at a time of the call's clock, and estimates what was heard. Returns whether it was cut:
+    /// a speech without text was not, nor one whose playback is not reported and must have ended before.
     pub fn interrupt(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> bool {
-        let rate = self.rate.bytes_per_s();
-        let Some(speech) = self.get_mut(id).filter(|speech| speech.phase == Phase::Open) else { return false };
+        let ahead_ms = self.player.ahead_ms();
+        let at_ms = at_ms.saturating_add(ahead_ms);
+        let Some(index) = self.kept.iter().rposition(|speech| speech.id == id && speech.phase == Phase::Open) else {
+            return false;
+        };
+        let before = index.checked_sub(1).and_then(|before| self.kept.get(before));
+        let not_before_ms = before.and_then(|before| before.end_ms(ahead_ms, &self.rate, manager));
+        let Some(speech) = self.kept.get_mut(index) else { return false };
+        speech.not_before_ms = not_before_ms;
         speech.phase = Phase::Interrupted { at_ms, reported: None };
-        speech.cut();
-        speech.heard = Some(speech.heard_by(&Played::Unknown, at_ms, rate, manager));
+        speech.reading.cut();
+        let heard = speech.heard_by(&Played::Unknown, at_ms, ahead_ms, &self.rate, manager);
+        speech.heard = Some(heard);
         speech.set_end(at_ms, manager);
-        let has_text = !speech.parts.is_empty();
+        let is_cut = !speech.parts.is_empty() && (speech.started_ms.is_some() || heard.len() < speech.bytes());
         self.apply_heard(id, manager);
-        has_text
+        is_cut
     }
 
     /// Applies the player's report that a speech was interrupted. A more exact report replaces an earlier one.
     pub fn report_interrupted(&mut self, id: SpeechId, played: &Played, at_ms: i64, manager: &mut Manager) -> Effect {
-        let rate = self.rate.bytes_per_s();
-        let Some(speech) = self.get_mut(id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
-        let heard = speech.heard_by(played, at_ms, rate, manager);
+        let ahead_ms = self.player.ahead_ms();
+        let Some(speech) = find(&mut self.kept, id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
+        let heard = speech.heard_by(played, at_ms, ahead_ms, &self.rate, manager);
         match speech.phase {
             Phase::Finished => return Effect::Ignored(Ignored::SUPERSEDED),
             Phase::Interrupted { reported: Some(known), .. } if accuracy(known) > accuracy(heard.source()) => {
@@ -174,7 +186,7 @@ impl Speeches {
             Phase::Open | Phase::Interrupted { .. } => {}
         }
         speech.phase = Phase::Interrupted { at_ms, reported: Some(heard.source()) };
-        speech.cut();
+        speech.reading.cut();
         speech.heard = Some(heard);
         speech.set_end(at_ms, manager);
         self.apply_heard(id, manager);
@@ -193,7 +205,7 @@ impl Speeches {
     }
 
     fn get_mut(&mut self, id: SpeechId) -> Option<&mut Speech> {
-        self.kept.iter_mut().rev().find(|speech| speech.id == id)
+        find(&mut self.kept, id)
     }
 
     /// Updates the heard text of a speech's messages. Another speech may share the first or last of them.
@@ -217,19 +229,6 @@ impl Speeches {
     }
 }
 
-impl Rate {
-    fn bytes_per_s(&self) -> u64 {
-        /// The minimum playback for a measured rate.
-        const MIN_MS: u64 = 2_000;
-        if self.ms < MIN_MS { self.default_bytes_per_s } else { (self.bytes * 1_000 / self.ms).max(1) }
-    }
-
-    fn learn(&mut self, bytes: usize, ms: u64) {
-        // A rate out of this range comes from a wrong report.
-        let plausible = self.default_bytes_per_s / 4..=self.default_bytes_per_s.saturating_mul(4);
-        if ms > 0 && plausible.contains(&(bytes as u64 * 1_000 / ms)) {
-            self.bytes += bytes as u64;
-            self.ms += ms;
-        }
-    }
+fn find(speeches: &mut VecDeque<Speech>, id: SpeechId) -> Option<&mut Speech> {
+    speeches.iter_mut().rev().find(|speech| speech.id == id)
 }

@@ -115,9 +115,9 @@ fn random_part() -> u128 {
 #[derive(Debug, Default)]
 pub struct SequentialIds(Mutex<u128>);
 
-impl SequentialIds {
-    /// Creates a source whose first id is `first`.
-    pub fn starting_at(first: u128) -> Self {
+/// The first id is `first`.
+impl From<u128> for SequentialIds {
+    fn from(first: u128) -> Self {
         Self(Mutex::new(first))
     }
 }
@@ -145,9 +145,9 @@ impl Randomness for SystemRandomness {
 #[derive(Debug, Default)]
 pub struct SeededRandomness(AtomicU64);
 
-impl SeededRandomness {
-    /// Creates a source with a seed.
-    pub fn new(seed: u64) -> Self {
+/// The number is the seed.
+impl From<u64> for SeededRandomness {
+    fn from(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn seeded_numbers_match_the_reference_implementation() {
-        let numbers = SeededRandomness::new(1_234_567);
+        let numbers = SeededRandomness::from(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| numbers.next_u64()).collect();
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }

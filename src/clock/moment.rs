@@ -21,6 +21,7 @@ impl Date {
     }
 
     /// Returns its start in milliseconds since the Unix epoch.
+    #[cfg(test)]
     pub fn start_ms(self) -> i64 {
         self.0.midnight().as_utc().unix_timestamp() * 1_000
     }

@@ -6,7 +6,7 @@ use super::config::Config;
 use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
-use crate::message::{Draft, MessageWrapper, Role, Text};
+use crate::message::{Draft, Role, Text};
 use crate::turn::Manager;
 
 /// Whether a message counts as spoken. In a live call, only the session reports what is spoken.

@@ -2,7 +2,7 @@
 
 use super::error::{ConversationError, Problem};
 use crate::manager::Entry;
-use crate::message::{Attribute, Contents, IntoValue, MessageId, PlainMessage, Role, Timing, Value};
+use crate::message::{Attribute, Contents, Draft, IntoValue, MessageId, PlainMessage, Role, Timing, Value};
 use crate::turn::Manager;
 
 /// The changes that are allowed at any time, even in a live call or a run; see
@@ -47,7 +47,7 @@ impl<'a> Edit<'a> {
 
     /// Adds background for the model, which nobody said, as a user message. Returns the id of the message.
     pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
-        Ok(self.manager.add_apart(Role::User, contents)?.id())
+        Ok(self.manager.add_apart(Draft::new(Role::User, contents))?.id())
     }
 
     fn entry(&mut self, id: &MessageId) -> Result<Entry<'_, PlainMessage>, ConversationError> {

@@ -53,7 +53,7 @@ impl Conversation {
         let unstored = writer.flush(left()).await;
         writer.acknowledge(&mut manager);
         let receipt = acknowledged(&manager);
-        self.with_state(|state| state.core.manager.acknowledge(receipt));
+        self.with_state(|state| state.core.manager.note_logged(&receipt));
         (unstored, not_finished)
     }
 
@@ -65,6 +65,6 @@ impl Conversation {
 /// Returns the records that are acknowledged in the copy.
 fn acknowledged(manager: &Manager) -> Receipt {
     let changes = manager.changes(LastMessage::Include);
-    let pending: BTreeSet<MessageId> = changes.records().iter().map(|record| record.id()).collect();
+    let pending: BTreeSet<MessageId> = changes.iter().map(|record| record.id()).collect();
     manager.records().iter().filter(|record| !pending.contains(&record.id())).collect()
 }

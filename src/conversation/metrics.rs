@@ -16,6 +16,8 @@ pub struct CallMetrics {
     pub barge_ins: u32,
     /// The number of replies that failed. In a live call, each ends with an apology.
     pub apologies: u32,
+    /// The number of switches to another model before an answer.
+    pub model_switches: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
     /// The number of tool calls that failed.
@@ -71,6 +73,7 @@ impl CallMetrics {
     pub(super) fn record(&mut self, event: &CallEvent) {
         match event {
             CallEvent::TurnStarted { .. } => self.turns += 1,
+            CallEvent::ModelSwitched { .. } => self.model_switches += 1,
             CallEvent::FirstToken { after_ms, .. } => self.first_tokens_ms.push(*after_ms),
             CallEvent::FirstWords { after_ms, .. } => self.response_gaps_ms.push(*after_ms),
             CallEvent::ReplyEnded { speech, end, generated_bytes } => {
@@ -89,7 +92,11 @@ impl CallMetrics {
                 ToolOutcome::Failed => self.tools_failed += 1,
                 ToolOutcome::Unknown => self.tools_unknown += 1,
             },
-            CallEvent::ToolUnlogged { .. } | CallEvent::ResultReady { .. } | CallEvent::SummaryStarted { .. } => {}
+            CallEvent::Silence { .. }
+            | CallEvent::Repaired { .. }
+            | CallEvent::ToolUnlogged { .. }
+            | CallEvent::ResultReady { .. }
+            | CallEvent::SummaryStarted { .. } => {}
             CallEvent::SummaryEnded { outcome, usage, .. } => {
                 self.summary_usage += *usage;
                 *match outcome {
@@ -151,6 +158,9 @@ impl fmt::Display for CallMetrics {
         writeln!(f, "\nresponse gap  {}", Percentiles(&self.response_gaps_ms))?;
         writeln!(f, "first token   {}", Percentiles(&self.first_tokens_ms))?;
         writeln!(f, "heard         {} of {} bytes", self.heard_bytes(), self.generated_bytes())?;
+        if self.model_switches > 0 {
+            writeln!(f, "models        switched {}", self.model_switches)?;
+        }
         let Self { tool_calls, tools_failed, tools_unknown, .. } = self;
         writeln!(f, "tools         called {tool_calls}, failed {tools_failed}, unknown {tools_unknown}")?;
         let Self { summaries_applied, summaries_replaced, summaries_skipped, summaries_stale, .. } = self;
@@ -221,6 +231,7 @@ mod tests {
         let summary = |outcome, usage| CallEvent::SummaryEnded { outcome, after_ms: 2_000, usage };
         vec![
             CallEvent::TurnStarted { speech: first },
+            CallEvent::ModelSwitched { speech: first, from: "one".into(), to: "two".into(), reason: "throttled" },
             CallEvent::FirstToken { speech: first, after_ms: 300 },
             CallEvent::FirstWords { speech: first, after_ms: 640 },
             CallEvent::ToolCalled { id: ToolCallId::new("call_1").unwrap() },
@@ -260,6 +271,7 @@ mod tests {
         response gap  p50 640 ms, p90 1200 ms, max 1200 ms (2 measured)
         first token   p50 200 ms, p90 300 ms, max 300 ms (2 measured)
         heard         120 of 180 bytes
+        models        switched 1
         tools         called 1, failed 1, unknown 2
         summaries     applied 1, replaced 2, skipped 1, stale 1
         tokens        2000 in (600 read from the cache, 100 written to it), 90 out

@@ -141,7 +141,7 @@ impl Conversation {
         let Some(observer) = observer else { return };
         for event in &events {
             // A faulty observer must not abort a turn.
-            if catch_unwind(AssertUnwindSafe(|| observer.observe(event))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| observer.observe(self.id(), event))).is_err() {
                 tracing::error!(call_id = ?self.id(), "an observer panicked; the conversation continues");
             }
         }

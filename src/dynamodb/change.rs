@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValue;
 
 use super::table_client::Written;
-use super::{DynamoError, DynamoLog, Item, header, item, keys, names};
+use super::{DynamoLog, Item, header, item, keys, names};
 use crate::log::{CallChange, CallEnd, CallHeader, CallId, LogError, WriterLease};
 
 /// The condition that a header exists, belongs to a call, and has not expired.
@@ -16,7 +16,7 @@ impl DynamoLog {
     ///
     /// Returns an error if the call was never opened, has expired, or was erased, or if the writer that closes it is
     /// fenced. A change that failed can be repeated.
-    pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, DynamoError> {
+    pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
         match change {
             CallChange::Resume => Ok(self.take_over(call_id).await?.header),
             CallChange::Close { lease, call_end } => self.close(call_id, lease, call_end).await,
@@ -25,12 +25,7 @@ impl DynamoLog {
         }
     }
 
-    async fn close(
-        &self,
-        call_id: &CallId,
-        lease: &WriterLease,
-        call_end: &CallEnd,
-    ) -> Result<CallHeader, DynamoError> {
+    async fn close(&self, call_id: &CallId, lease: &WriterLease, call_end: &CallEnd) -> Result<CallHeader, LogError> {
         let (mut set, mut request) = (String::new(), self.header_update(call_id));
         for (name, value) in [
             (names::ENDED, Some(item::number(call_end.at_ms))),
@@ -57,7 +52,7 @@ impl DynamoLog {
             Written::Refused(Some(found)) if self.is_live(&found) => {
                 let current = item::epoch(&found);
                 if current > lease.epoch() {
-                    return Err(LogError::fenced(call_id, lease.epoch(), current).into());
+                    return Err(LogError::fenced(call_id, lease.epoch(), current));
                 }
                 found
             }
@@ -86,7 +81,7 @@ impl DynamoLog {
         &self,
         call_id: &CallId,
         request: UpdateItemFluentBuilder,
-    ) -> Result<Written, DynamoError> {
+    ) -> Result<Written, LogError> {
         self.db.update(request, || format!("the header of call {call_id} in table {}", self.db.table)).await
     }
 
@@ -97,8 +92,7 @@ impl DynamoLog {
 }
 
 /// Returns the error for a header that is not live.
-pub(super) fn not_live(call_id: &CallId, found: Option<&Item>) -> DynamoError {
-    let call_id = call_id.clone();
+pub(super) fn not_live(call_id: &CallId, found: Option<&Item>) -> LogError {
     let is_erased = found.is_some_and(item::is_erased);
-    if is_erased { LogError::erased(&call_id) } else { LogError::not_opened(&call_id) }.into()
+    if is_erased { LogError::erased(call_id) } else { LogError::not_opened(call_id) }
 }

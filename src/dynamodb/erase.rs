@@ -4,10 +4,9 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
 use aws_sdk_dynamodb::types::{PutRequest, ReturnConsumedCapacity, WriteRequest};
 
-use super::error::DynamoErrorKind;
 use super::table_client::Written;
-use super::{Cost, DynamoError, DynamoLog, Item, header, item, keys, names};
-use crate::log::{CallId, LogError, Remedy};
+use super::{Cost, DynamoLog, Item, error, header, item, keys, names};
+use crate::log::{CallId, LogError, LogErrorKind};
 
 /// The most items that one `BatchWriteItem` takes.
 const BATCH: usize = 25;
@@ -27,7 +26,7 @@ impl DynamoLog {
     ///
     /// Returns an error if the call is [held](Self::hold), and erases nothing then. Also returns an error if DynamoDB
     /// did not process all marks. An erasure that failed can be repeated, and continues with the remaining items.
-    pub(super) async fn erase(&self, call_id: &CallId) -> Result<(), DynamoError> {
+    pub(super) async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
         self.mark(call_id).await?;
         let query = self
             .db
@@ -49,7 +48,7 @@ impl DynamoLog {
 
     /// Replaces the header with a mark, unless the call is held. If a hold and an erasure arrive at the same time, one of
     /// them is refused.
-    async fn mark(&self, call_id: &CallId) -> Result<(), DynamoError> {
+    async fn mark(&self, call_id: &CallId) -> Result<(), LogError> {
         let request = self
             .db
             .client
@@ -59,13 +58,13 @@ impl DynamoLog {
             .expression_attribute_names("#held", names::HELD);
         match self.db.put(request, || self.erase_subject(call_id)).await? {
             Written::Done(_) => Ok(()),
-            Written::Refused(_) => Err(LogError::held(call_id).into()),
+            Written::Refused(_) => Err(LogError::held(call_id)),
         }
     }
 
     /// Writes a batch of marks. Sends unprocessed items again as long as DynamoDB accepts at least one of them.
-    async fn replace(&self, call_id: &CallId, marks: &[Item]) -> Result<(), DynamoError> {
-        let failed = |error| DynamoError::request("BatchWriteItem", self.erase_subject(call_id), error);
+    async fn replace(&self, call_id: &CallId, marks: &[Item]) -> Result<(), LogError> {
+        let failed = |error| error::of_request("BatchWriteItem", self.erase_subject(call_id), error);
         let mut left = marks
             .iter()
             .map(|mark| PutRequest::builder().set_item(Some(mark.clone())).build())
@@ -85,7 +84,7 @@ impl DynamoLog {
                 let message = format!(
                     "{left} items of call {call_id} are not erased yet, though none can be read; erase the call again"
                 );
-                return Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message));
+                return Err(LogError::new(LogErrorKind::Unavailable, message));
             }
         }
         Ok(())

@@ -1,18 +1,18 @@
 //! The header item of a call, which also lists the call by day.
 
-use super::attribute::AttributeError;
+use super::attribute::{AttributeError, Form, LEVELS, image, json_of};
 use super::keys::{self, ItemKey};
 use super::table_client::Written;
-use super::{DynamoError, DynamoLog, Item, day, item, names};
-use crate::log::{CallEnd, CallHeader, CallId, Cursor, LogError, Put, Tenant};
+use super::{DynamoLog, Item, caller, day, item, names};
+use crate::log::{CallEnd, CallHeader, CallId, CallerId, Cursor, LogError, LogErrorKind, Put, Tenant};
 
 impl DynamoLog {
     /// Writes the header of a call, so that the call is [listed](Self::list).
     ///
-    /// Returns an error if the call was erased, or opened with another start, tenant or expiry. Nothing is written then.
-    pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, DynamoError> {
+    /// Returns an error if the call was erased, or opened with another start, tenant, caller, attributes or expiry. Nothing is written then.
+    pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
-        let mut item = to_item(header);
+        let mut item = to_item(header)?;
         item.insert(names::DAY_PARTITION_KEY.to_owned(), item::text(day::key_of(header, self.day_shards)));
         let request = self
             .db
@@ -25,11 +25,11 @@ impl DynamoLog {
         let Written::Refused(found) = self.db.put(request, subject).await? else { return Ok(Put::Written) };
         let found = found.unwrap_or_default();
         if item::is_erased(&found) {
-            Err(LogError::erased(call_id).into())
+            Err(LogError::erased(call_id))
         } else if from_item(&found)?.is_opened_as(header) {
-            Ok(Put::AlreadyThere)
+            Ok(Put::Kept)
         } else {
-            Err(LogError::other_header(call_id).into())
+            Err(LogError::other_header(call_id))
         }
     }
 }
@@ -40,27 +40,47 @@ pub(super) fn item_of(call_id: &CallId, sort_key: &str, entity: &str) -> Item {
 }
 
 /// Returns the header of a call that was just opened, without its partition in the index.
-fn to_item(header: &CallHeader) -> Item {
+fn to_item(header: &CallHeader) -> Result<Item, LogError> {
     let mut item = item_of(header.call_id(), names::HEADER, names::ENTITY_CALL);
     item.insert(names::DAY_SORT_KEY.to_owned(), item::text(Cursor::of(header).sort_key()));
     item.insert(names::STARTED.to_owned(), item::number(header.started_ms()));
     if let Some(tenant) = header.tenant() {
         item.insert(names::TENANT.to_owned(), item::text(tenant.to_string()));
     }
+    if let Some(caller) = header.caller() {
+        item.insert(names::CALLER.to_owned(), item::text(caller.as_str()));
+        item.insert(names::CALLER_PARTITION_KEY.to_owned(), item::text(caller::key(header.tenant(), caller)));
+        item.insert(names::CALLER_SORT_KEY.to_owned(), item::text(Cursor::of(header).sort_key()));
+    }
+    if !header.attributes().is_empty() {
+        let attributes = serde_json::to_value(header.attributes()).map_err(AttributeError::from);
+        let attributes = attributes.and_then(|json| image(json, LEVELS, Form::Plain)).map_err(|source| {
+            let call_id = header.call_id();
+            let text = format!("the attributes of call {call_id} cannot be stored; nothing was written: change them");
+            LogError::new(LogErrorKind::Refused, text).with_source(source)
+        })?;
+        item.insert(names::ATTRIBUTES.to_owned(), attributes);
+    }
     if let Some(at_s) = header.expires_at_s() {
         item.insert(names::EXPIRES_AT.to_owned(), item::number(at_s));
     }
-    item
+    Ok(item)
 }
 
 /// Returns the header that an item stores, even if the item has expired.
-pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
+pub(super) fn from_item(item: &Item) -> Result<CallHeader, LogError> {
     let key = ItemKey::of_item(item)?;
     item::check_schema(item, &key)?;
     let read = || {
         let mut header = CallHeader::new(key.call_id.clone(), item::read_number(item, names::STARTED)?).ok()?;
         if let Some(tenant) = item.get(names::TENANT) {
             header = header.with_tenant(Tenant::new(tenant.as_s().ok()?.as_str()).ok()?);
+        }
+        if let Some(caller) = item.get(names::CALLER) {
+            header = header.with_caller(CallerId::read(caller.as_s().ok()?)?);
+        }
+        if let Some(attributes) = item.get(names::ATTRIBUTES) {
+            header = header.with_attributes(serde_json::from_value(json_of(attributes.clone()).ok()?).ok()?);
         }
         let expires_at_s = item::read_number(item, names::EXPIRES_AT);
         if let Some(at_s) = expires_at_s.or_else(|| item::read_number(item, names::EXPIRY)) {
@@ -73,7 +93,7 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
         Some(header.with_state(item::epoch(item), call_end, item.contains_key(names::HELD)))
     };
     read().ok_or_else(|| {
-        let reason = "a header needs `started`, and `reason`, `messages` and `summaries` if it has `ended`";
+        let reason = "a header needs `started`, a valid `caller` and `attributes` if it has them, and `reason`, `messages` and `summaries` if it has `ended`";
         item::unreadable(&key, AttributeError::new(reason))
     })
 }

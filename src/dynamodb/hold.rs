@@ -5,8 +5,8 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::change::not_live;
 use super::table_client::Written;
-use super::{DynamoError, DynamoLog, Item, header, item, log, names};
-use crate::log::{CallHeader, CallId, WriterLease};
+use super::{DynamoLog, Item, header, item, log, names};
+use crate::log::{CallHeader, CallId, LogError, WriterLease};
 
 impl DynamoLog {
     /// Puts a call under a legal hold: it no longer expires, and [erasing](Self::erase) it is refused.
@@ -20,7 +20,7 @@ impl DynamoLog {
     /// expiry.
     ///
     /// Returns an error if the call was never opened, has expired, or was erased. A hold that failed can be repeated.
-    pub(super) async fn hold(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+    pub(super) async fn hold(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
         let found = self.live_header(call_id).await?;
         let request = self.header_update(call_id).expression_attribute_names("#held", names::HELD);
         let request = request.expression_attribute_values(":held", AttributeValue::Bool(true));
@@ -32,7 +32,7 @@ impl DynamoLog {
                 .expression_attribute_values(":expiry", item::number(at_s)),
         };
         let header = changed(call_id, self.update_header(call_id, request).await?)?;
-        self.settle_expiry(&header, &WriterLease::of(&header)).await?;
+        self.settle_expiry(&header, &WriterLease::from(&header)).await?;
         Ok(header)
     }
 
@@ -41,7 +41,7 @@ impl DynamoLog {
     /// `expires_at` is restored on the items first, then on the header. A writer that resumed the call during the hold
     /// still writes items without an expiry until the call is closed or released again. No item is read after the header
     /// has expired. Takes as many requests as [`hold`](Self::hold), and returns the same errors.
-    pub(super) async fn release(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+    pub(super) async fn release(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
         let found = self.live_header(call_id).await?;
         let request = self
             .header_update(call_id)
@@ -61,8 +61,8 @@ impl DynamoLog {
 
     /// Corrects the items that a writer wrote with another expiry than the call's, because its lease is from before a
     /// hold or from before a release. Sends nothing if the call was never held.
-    pub(super) async fn settle_expiry(&self, header: &CallHeader, lease: &WriterLease) -> Result<(), DynamoError> {
-        let expires_at_s = WriterLease::of(header).expires_at_s();
+    pub(super) async fn settle_expiry(&self, header: &CallHeader, lease: &WriterLease) -> Result<(), LogError> {
+        let expires_at_s = WriterLease::from(header).expires_at_s();
         let is_settled = !header.is_held() && lease.expires_at_s() == expires_at_s;
         if is_settled || header.expires_at_s().is_none() {
             return Ok(());
@@ -70,7 +70,7 @@ impl DynamoLog {
         self.set_expiry_of_items(header.call_id(), expires_at_s).await
     }
 
-    async fn live_header(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+    async fn live_header(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
         match self.header_item(call_id).await? {
             Some(found) if self.is_live(&found) => header::from_item(&found),
             found => Err(not_live(call_id, found.as_ref())),
@@ -78,7 +78,7 @@ impl DynamoLog {
     }
 
     /// Sets or removes `expires_at` on every message, summary and fence.
-    async fn set_expiry_of_items(&self, call_id: &CallId, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
+    async fn set_expiry_of_items(&self, call_id: &CallId, expires_at_s: Option<i64>) -> Result<(), LogError> {
         let items = self.items(call_id).await?;
         let differs =
             |item: &Item| !item::is_erased(item) && item::read_number(item, names::EXPIRES_AT) != expires_at_s;
@@ -87,7 +87,7 @@ impl DynamoLog {
         stream::iter(updates).buffer_unordered(log::AT_ONCE).try_collect().await
     }
 
-    async fn set_expiry(&self, call_id: &CallId, keys: Item, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
+    async fn set_expiry(&self, call_id: &CallId, keys: Item, expires_at_s: Option<i64>) -> Result<(), LogError> {
         let request = self.db.client.update_item().set_key(Some(keys));
         let request = request.expression_attribute_names("#expires", names::EXPIRES_AT);
         let request = match expires_at_s {
@@ -106,7 +106,7 @@ impl DynamoLog {
     }
 }
 
-fn changed(call_id: &CallId, updated: Written) -> Result<CallHeader, DynamoError> {
+fn changed(call_id: &CallId, updated: Written) -> Result<CallHeader, LogError> {
     match updated {
         Written::Done(item) => header::from_item(&item),
         Written::Refused(found) => Err(not_live(call_id, found.as_ref())),

@@ -7,10 +7,9 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::attribute::{AttributeError, Form, LEVELS, image, json_of, takes_name};
-use super::error::DynamoErrorKind;
 use super::keys::{self, ItemKey};
-use super::{DynamoError, names};
-use crate::log::{CallId, Remedy};
+use super::{error, names};
+use crate::log::{CallId, LogError, LogErrorKind};
 use crate::message::{MessageId, Record};
 
 /// An item as the SDK takes and returns it. Its `Debug` prints the words of a caller, so do not log an item.
@@ -39,15 +38,15 @@ pub type Item = HashMap<String, AttributeValue>;
 /// ```
 ///
 /// Returns an error if a record cannot be stored as an item. No such [`Record`] is known.
-pub fn to_items<'a>(call_id: &CallId, records: impl IntoIterator<Item = &'a Record>) -> Result<Vec<Item>, DynamoError> {
+pub fn to_items<'a>(call_id: &CallId, records: impl IntoIterator<Item = &'a Record>) -> Result<Vec<Item>, LogError> {
     records.into_iter().map(|record| to_item(call_id, record)).collect()
 }
 
-pub(super) fn to_item(call_id: &CallId, record: &Record) -> Result<Item, DynamoError> {
+pub(super) fn to_item(call_id: &CallId, record: &Record) -> Result<Item, LogError> {
     let key = ItemKey::new(call_id, record.position());
     let attributes = attributes(record).map_err(|source| {
         let message = format!("{key} cannot be stored as an item; nothing was written: report this as a bug");
-        DynamoError::new(DynamoErrorKind::Other, Remedy::None, message).with_source(source)
+        LogError::new(LogErrorKind::Refused, message).with_source(source)
     })?;
     let is_summary = record.position().summary_number().is_some();
     let entity = if is_summary { names::ENTITY_SUMMARY } else { names::ENTITY_MESSAGE };
@@ -58,9 +57,9 @@ pub(super) fn to_item(call_id: &CallId, record: &Record) -> Result<Item, DynamoE
 
 /// Returns the record that an item stores, even if the item has expired.
 ///
-/// Returns an error of the kind [`Unreadable`](DynamoErrorKind::Unreadable) if the item is not a message or summary, has
+/// Returns [`Damaged`](LogErrorKind::Damaged) if the item is not a message or summary, has
 /// an unknown schema version, or holds the record of another key.
-pub fn from_item(mut item: Item) -> Result<Record, DynamoError> {
+pub fn from_item(mut item: Item) -> Result<Record, LogError> {
     let key = ItemKey::of_item(&item)?;
     check_schema(&item, &key)?;
     let others = item.remove(names::OTHERS);
@@ -74,18 +73,18 @@ pub fn from_item(mut item: Item) -> Result<Record, DynamoError> {
 }
 
 /// Returns an error if the item has a schema version other than that of this library.
-pub(super) fn check_schema(item: &Item, key: &ItemKey) -> Result<(), DynamoError> {
+pub(super) fn check_schema(item: &Item, key: &ItemKey) -> Result<(), LogError> {
     let version = match read_number::<u32>(item, names::VERSION) {
         Some(names::SCHEMA_VERSION) => return Ok(()),
         Some(version) => format!("schema version {version}, which this version of verbale cannot read"),
         None => "no schema version".to_owned(),
     };
-    Err(DynamoError::unreadable(format!("{key} has {version}; read it with the version that wrote it")))
+    Err(error::unreadable(format!("{key} has {version}; read it with the version that wrote it")))
 }
 
-pub(super) fn unreadable(key: &ItemKey, source: AttributeError) -> DynamoError {
+pub(super) fn unreadable(key: &ItemKey, source: AttributeError) -> LogError {
     let message = format!("{key} is not a valid record; inspect the item, another program may have written it");
-    DynamoError::unreadable(message).with_source(source)
+    error::unreadable(message).with_source(source)
 }
 
 pub(super) fn text(text: impl Into<String>) -> AttributeValue {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::names::{CALL_PREFIX, MESSAGE_PREFIX};
-use super::{DynamoError, Item, item, names};
-use crate::log::CallId;
+use super::{Item, error, item, names};
+use crate::log::{CallId, LogError};
 use crate::message::Position;
 
 /// Returns the partition key of all items of a call.
@@ -33,9 +33,9 @@ impl ItemKey {
         Self { call_id: call_id.clone(), sort_key: sort_key_of(position) }
     }
 
-    pub fn of_item(item: &Item) -> Result<Self, DynamoError> {
+    pub fn of_item(item: &Item) -> Result<Self, LogError> {
         let unreadable = |reason| {
-            DynamoError::unreadable(format!("an item is not of a call: {reason}; another program may have written it"))
+            error::unreadable(format!("an item is not of a call: {reason}; another program may have written it"))
         };
         let strings = || unreadable("its `pk` and `sk` are not both strings");
         let partition = item::read_text(item, names::PARTITION_KEY).ok_or_else(strings)?;

@@ -1,44 +1,66 @@
-//! The list of a day's calls, read from the index.
+//! The lists of calls, read from the indexes: those of a day, and those of a caller.
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::{DynamoError, DynamoLog, day, header, item, log, names};
-use crate::log::{CallHeader, CallPage, CallQuery, Cursor};
+use super::{DynamoLog, caller, day, header, item, log, names};
+use crate::log::{CallHeader, CallPage, CallQuery, CallsOf, LogError};
+
+/// An index, and the names of its keys.
+struct Index {
+    name: &'static str,
+    partition_key: &'static str,
+    sort_key: &'static str,
+}
+
+const BY_DAY: Index =
+    Index { name: names::CALLS_BY_DAY, partition_key: names::DAY_PARTITION_KEY, sort_key: names::DAY_SORT_KEY };
+const BY_CALLER: Index = Index {
+    name: names::CALLS_BY_CALLER,
+    partition_key: names::CALLER_PARTITION_KEY,
+    sort_key: names::CALLER_SORT_KEY,
+};
 
 impl DynamoLog {
-    /// Returns a page of the calls of a day, newest first, without expired ones.
+    /// Returns a page of calls, newest first, without expired ones.
     ///
-    /// The index follows the table within a moment, so the list may show a recent change late. Takes one request for each
-    /// [shard](Self::with_day_shards) and `dynamodb:Query` on the index.
+    /// The index follows the table within a moment, so the list may show a recent change late. A list of a day takes one
+    /// request for each [shard](Self::with_day_shards), and a list of a caller one request. Both need `dynamodb:Query` on
+    /// the index.
     ///
-    /// Returns an error if an item is not a valid header.
-    pub(super) async fn list(&self, query: &CallQuery) -> Result<CallPage, DynamoError> {
-        let shards = stream::iter((0..self.day_shards.get()).map(|shard| self.list_shard(query, shard)));
-        let mut calls: Vec<CallHeader> = shards.buffer_unordered(log::AT_ONCE).try_concat().await?;
-        calls.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
-        Ok(CallPage::of_first(calls, query))
+    /// Returns an error if an item is not a valid header, or if the table does not have the index.
+    pub(super) async fn list(&self, query: &CallQuery) -> Result<CallPage, LogError> {
+        let tenant = query.tenant.as_ref();
+        let calls = match &query.calls {
+            CallsOf::Day(day) => {
+                let keys = (0..self.day_shards.get()).map(|shard| day::key(*day, tenant, shard));
+                let shards = stream::iter(keys.map(|key| self.list_partition(query, &BY_DAY, key)));
+                shards.buffer_unordered(log::AT_ONCE).try_concat().await?
+            }
+            CallsOf::Caller(caller) => self.list_partition(query, &BY_CALLER, caller::key(tenant, caller)).await?,
+        };
+        Ok(query.page_of(calls))
     }
 
-    /// Returns the first calls of a shard: one more than the page holds, which shows whether another page follows.
-    async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<Vec<CallHeader>, DynamoError> {
+    /// Returns the first calls of a partition: one more than the page holds, which shows whether another page follows.
+    async fn list_partition(&self, query: &CallQuery, index: &Index, key: String) -> Result<Vec<CallHeader>, LogError> {
         let wanted = query.max_calls() + 1;
         let request = self
             .db
             .client
             .query()
-            .index_name(names::CALLS_BY_DAY)
-            .expression_attribute_names("#day", names::DAY_PARTITION_KEY)
-            .expression_attribute_values(":day", item::text(day::key(query.day, query.tenant.as_ref(), shard)))
+            .index_name(index.name)
+            .expression_attribute_names("#partition", index.partition_key)
+            .expression_attribute_values(":partition", item::text(key))
             .scan_index_forward(false)
             .limit(i32::try_from(wanted).unwrap_or(i32::MAX));
         let request = match &query.after {
-            None => request.key_condition_expression("#day = :day"),
+            None => request.key_condition_expression("#partition = :partition"),
             Some(after) => request
-                .key_condition_expression("#day = :day AND #start < :after")
-                .expression_attribute_names("#start", names::DAY_SORT_KEY)
+                .key_condition_expression("#partition = :partition AND #start < :after")
+                .expression_attribute_names("#start", index.sort_key)
                 .expression_attribute_values(":after", item::text(after.sort_key())),
         };
-        let mut pages = self.db.pages(request, || format!("the calls of {} in table {}", query.day, self.db.table));
+        let mut pages = self.db.pages(request, || self.list_subject(query));
         let mut calls = Vec::new();
         while calls.len() < wanted
             && let Some(page) = pages.next().await?
@@ -47,5 +69,16 @@ impl DynamoLog {
             calls.extend(live.map(header::from_item).collect::<Result<Vec<_>, _>>()?);
         }
         Ok(calls)
+    }
+
+    fn list_subject(&self, query: &CallQuery) -> String {
+        let table = &self.db.table;
+        match query.day() {
+            Some(day) => format!("the calls of {day} in table {table}"),
+            None => {
+                let Index { name, partition_key, sort_key } = BY_CALLER;
+                format!("the calls of a caller in table {table}, by index {name} ({partition_key}, {sort_key}),")
+            }
+        }
     }
 }

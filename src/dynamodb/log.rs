@@ -21,7 +21,7 @@ pub(super) const AT_ONCE: usize = 8;
 /// which may still reach the table.
 ///
 /// The credentials need `dynamodb:PutItem`, `dynamodb:UpdateItem`, `dynamodb:GetItem`, `dynamodb:Query` and
-/// `dynamodb:BatchWriteItem` (to erase) on the table, and `dynamodb:Query` on its index. Set the client's timeouts with
+/// `dynamodb:BatchWriteItem` (to erase) on the table, and `dynamodb:Query` on its indexes. Set the client's timeouts with
 /// [`log_client`](super::log_client).
 #[derive(Clone)]
 pub struct DynamoLog {

@@ -37,7 +37,7 @@
 //! let (log, call_id) = (DynamoLog::new(client), CallId::new("CA1")?);
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
-//! assert_eq!(log.put_record(&WriterLease::of(&header), &record).await?, Put::Written);
+//! assert_eq!(log.put_record(&WriterLease::from(&header), &record).await?, Put::Written);
 //! assert_eq!(log.read_call(&call_id).await?.records, [record]);
 //! println!("{}", log.cost());
 //! # Ok(()) }
@@ -45,6 +45,7 @@
 
 mod attribute;
 mod call_log;
+mod caller;
 mod change;
 mod client;
 mod contents;
@@ -70,10 +71,7 @@ mod ttl;
 pub use client::log_client;
 pub use contents::DynamoContents;
 pub use cost::Cost;
-pub use error::{DynamoError, DynamoErrorKind};
 pub use item::{Item, from_item, to_items};
 pub use log::DynamoLog;
 pub use size::item_size;
 pub use table::{Table, create_table};
-
-pub use crate::log::CallId;

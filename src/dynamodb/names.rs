@@ -41,6 +41,14 @@ pub const DAY_PARTITION_KEY: &str = "gsi1pk";
 /// Attribute, sort key of [`CALLS_BY_DAY`] (S): `<start, ms since the Unix epoch, 13 digits>#<call id>`.
 pub const DAY_SORT_KEY: &str = "gsi1sk";
 
+/// The index that finds the calls of a caller. It is sparse: it holds only headers with a caller.
+pub const CALLS_BY_CALLER: &str = "gsi2";
+/// Attribute, partition key of [`CALLS_BY_CALLER`] (S): `CALLER#<hash of the number>`, or
+/// `CALLER#<tenant>#<hash of the number>` for the calls of a tenant.
+pub const CALLER_PARTITION_KEY: &str = "gsi2pk";
+/// Attribute, sort key of [`CALLS_BY_CALLER`] (S): the same as [`DAY_SORT_KEY`].
+pub const CALLER_SORT_KEY: &str = "gsi2sk";
+
 /// The prefix of a call's partition key, followed by the call id.
 pub const CALL_PREFIX: &str = "CALL#";
 /// The sort key of the header of a call.
@@ -64,6 +72,10 @@ pub const ENTITY_ERASED: &str = "erased";
 pub const STARTED: &str = "started";
 /// Attribute (S) of a header, optional: the tenant of the call.
 pub const TENANT: &str = "tenant";
+/// Attribute (S) of a header, optional: the salted hash of the caller's number, 32 hexadecimal digits.
+pub const CALLER: &str = "caller";
+/// Attribute (M) of a header, optional: the attributes of the service.
+pub const ATTRIBUTES: &str = "attributes";
 /// Attribute (N) of a header: the last epoch whose older writers are all fenced. Items with an older epoch were written too
 /// late.
 pub const FENCED: &str = "fenced";
@@ -83,7 +95,9 @@ pub const HELD: &str = "held";
 pub const EXPIRY: &str = "expiry";
 /// The prefix of the day in a partition key of [`CALLS_BY_DAY`].
 pub const DAY_PREFIX: &str = "DAY#";
-/// The separator between the tenant and [`DAY_PREFIX`].
+/// The prefix of the partition keys of [`CALLS_BY_CALLER`].
+pub const CALLER_PREFIX: &str = "CALLER#";
+/// The separator between the tenant and [`DAY_PREFIX`], and between the tenant and the caller.
 pub const TENANT_SEPARATOR: &str = "#";
 
 /// The prefix of a content's partition key, followed by its id: `CONTENT#sha256:<64 digits>`. Also the prefix of the sort
@@ -116,6 +130,6 @@ pub const BYTES: &str = "bytes";
 
 /// Returns whether an attribute name is reserved, so that no key of a record can have it.
 pub(super) fn is_own(name: &str) -> bool {
-    [PARTITION_KEY, SORT_KEY, ENTITY, VERSION, EXPIRES_AT, EPOCH, OTHERS, DAY_PARTITION_KEY, DAY_SORT_KEY]
-        .contains(&name)
+    let keys = [PARTITION_KEY, SORT_KEY, DAY_PARTITION_KEY, DAY_SORT_KEY, CALLER_PARTITION_KEY, CALLER_SORT_KEY];
+    keys.contains(&name) || [ENTITY, VERSION, EXPIRES_AT, EPOCH, OTHERS].contains(&name)
 }

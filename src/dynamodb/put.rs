@@ -1,12 +1,11 @@
 //! Writes of records, each on the condition that it replaces only an older revision.
 
 use super::attribute::AttributeError;
-use super::error::DynamoErrorKind;
 use super::keys::ItemKey;
 use super::size::{MAX_RECORD_BYTES, item_size};
 use super::table_client::Written;
-use super::{DynamoError, DynamoLog, Item, from_item, item, names};
-use crate::log::{LogError, Put, Remedy, WriterLease};
+use super::{DynamoLog, Item, from_item, item, names};
+use crate::log::{LogError, LogErrorKind, Put, WriterLease};
 use crate::message::Record;
 
 /// The condition of a call's first writer. With it, the table ends up the same in whatever order records are written.
@@ -26,7 +25,7 @@ impl DynamoLog {
     ///
     /// Returns an error without writing if the item is too large, another message has its key, the same revision has
     /// other contents, the call was [erased](Self::erase), or another writer [resumed](Self::resume) it.
-    pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, DynamoError> {
+    pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
         let key = ItemKey::new(lease.call_id(), record.position());
         let mut item = item::to_item(lease.call_id(), record)?;
         let bytes = item_size(&item);
@@ -35,7 +34,7 @@ impl DynamoLog {
                 "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was written: keep large \
                  contents in a content store and log their ids"
             );
-            return Err(DynamoError::new(DynamoErrorKind::TooLarge, Remedy::None, message));
+            return Err(LogError::new(LogErrorKind::Refused, message));
         }
         if let Some(at_s) = lease.expires_at_s() {
             item.insert(names::EXPIRES_AT.to_owned(), item::number(at_s));
@@ -68,14 +67,14 @@ impl DynamoLog {
 }
 
 /// Returns why the table keeps `found` instead of `record`.
-fn compare(key: &ItemKey, lease: &WriterLease, record: &Record, found: Item) -> Result<Put, DynamoError> {
-    let call_id = lease.call_id().clone();
+fn compare(key: &ItemKey, lease: &WriterLease, record: &Record, found: Item) -> Result<Put, LogError> {
+    let call_id = lease.call_id();
     if item::is_erased(&found) {
-        return Err(LogError::erased(&call_id).into());
+        return Err(LogError::erased(call_id));
     }
     let current = item::epoch(&found);
     if current > lease.epoch() {
-        return Err(LogError::fenced(&call_id, lease.epoch(), current).into());
+        return Err(LogError::fenced(call_id, lease.epoch(), current));
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "it has no `id` and `revision`, or DynamoDB did not return it";
@@ -83,14 +82,14 @@ fn compare(key: &ItemKey, lease: &WriterLease, record: &Record, found: Item) -> 
     };
     let (id, position) = (record.id(), record.position());
     if found_id != id {
-        return Err(LogError::other_message(&call_id, position, id, found_id).into());
+        return Err(LogError::other_message(call_id, position, id, found_id));
     }
     if found_revision > record.revision() {
-        return Ok(Put::NewerKept);
+        return Ok(Put::Kept);
     }
     if from_item(found)? == *record {
-        Ok(Put::AlreadyThere)
+        Ok(Put::Kept)
     } else {
-        Err(LogError::other_contents(&call_id, position, id, found_revision).into())
+        Err(LogError::other_contents(call_id, position, id, found_revision))
     }
 }

@@ -1,7 +1,7 @@
 //! Reads of a call.
 
-use super::{DynamoError, DynamoLog, Item, from_item, header, item, keys, names};
-use crate::log::{CallHeader, CallId, LoggedCall};
+use super::{DynamoLog, Item, from_item, header, item, keys, names};
+use crate::log::{CallHeader, CallId, LogError, LoggedCall};
 
 /// Sorts directly after every key that starts with [`names::MESSAGE_PREFIX`].
 const AFTER_MESSAGES: &str = "MSG$";
@@ -21,7 +21,7 @@ impl DynamoLog {
     /// Reads consistently, so every acknowledged write is included. Takes one request per MB.
     ///
     /// Returns an error if an item is not a valid record or header.
-    pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, DynamoError> {
+    pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let items = self.items(call_id).await?;
         let now_s = self.now_s();
         if items.header.as_ref().is_some_and(|header| item::is_erased(header) || item::is_expired(header, now_s)) {
@@ -35,17 +35,17 @@ impl DynamoLog {
     /// Returns the header of a call, or `None` if the call was never opened, was erased, or has expired.
     ///
     /// Reads consistently. Takes one request and one read unit.
-    pub(super) async fn read_header(&self, call_id: &CallId) -> Result<Option<CallHeader>, DynamoError> {
+    pub(super) async fn read_header(&self, call_id: &CallId) -> Result<Option<CallHeader>, LogError> {
         let live = self.header_item(call_id).await?.filter(|found| self.is_live(found));
         live.as_ref().map(header::from_item).transpose()
     }
 
-    pub(super) async fn header_item(&self, call_id: &CallId) -> Result<Option<Item>, DynamoError> {
+    pub(super) async fn header_item(&self, call_id: &CallId) -> Result<Option<Item>, LogError> {
         let subject = || format!("the header of call {call_id} in table {}", self.db.table);
         self.db.get(item::keys(keys::partition_of(call_id), names::HEADER), subject).await
     }
 
-    pub(super) async fn items(&self, call_id: &CallId) -> Result<CallItems, DynamoError> {
+    pub(super) async fn items(&self, call_id: &CallId) -> Result<CallItems, LogError> {
         let query = self
             .db
             .query(keys::partition_of(call_id))

@@ -11,14 +11,13 @@ use aws_sdk_dynamodb::types::{
     ScalarAttributeType, TableDescription, TableStatus,
 };
 
-use super::error::DynamoErrorKind;
-use super::{DynamoError, names, ttl};
-use crate::log::Remedy;
+use super::{error, names, ttl};
+use crate::log::{LogError, LogErrorKind};
 
 /// The definition of the log's table, named `verbale` by default.
 ///
-/// The keys `pk` and `sk` are strings. The index `gsi1` has all attributes and holds only the headers of calls. Billing is
-/// by request, the time to live uses `expires_at`, and there is no stream.
+/// The keys `pk` and `sk` are strings. The index `gsi1` finds the headers of calls by day, and `gsi2` by caller, with all
+/// attributes. Billing is by request, the time to live uses `expires_at`, and there is no stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     name: String,
@@ -43,25 +42,31 @@ impl Table {
     ///
     /// Returns an error if the SDK misses a field of the request. No such case is known.
     pub fn definition(&self) -> Result<CreateTableInputBuilder, BuildError> {
-        let index = GlobalSecondaryIndex::builder()
-            .index_name(names::CALLS_BY_DAY)
-            .set_key_schema(Some(key_schema(INDEX_KEYS)?))
-            .projection(Projection::builder().projection_type(ProjectionType::All).build())
-            .build()?;
-        let attributes = TABLE_KEYS.into_iter().chain(INDEX_KEYS).map(|name| {
+        let indexes = INDEXES.map(|(name, keys)| {
+            GlobalSecondaryIndex::builder()
+                .index_name(name)
+                .set_key_schema(Some(key_schema(keys)?))
+                .projection(Projection::builder().projection_type(ProjectionType::All).build())
+                .build()
+        });
+        let attributes = TABLE_KEYS.into_iter().chain(INDEXES.into_iter().flat_map(|(_, keys)| keys)).map(|name| {
             AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build()
         });
         Ok(CreateTableInputBuilder::default()
             .table_name(&self.name)
             .set_attribute_definitions(Some(attributes.collect::<Result<_, _>>()?))
             .set_key_schema(Some(key_schema(TABLE_KEYS)?))
-            .global_secondary_indexes(index)
+            .set_global_secondary_indexes(Some(indexes.into_iter().collect::<Result<_, _>>()?))
             .billing_mode(BillingMode::PayPerRequest))
     }
 }
 
 const TABLE_KEYS: [&str; 2] = [names::PARTITION_KEY, names::SORT_KEY];
-const INDEX_KEYS: [&str; 2] = [names::DAY_PARTITION_KEY, names::DAY_SORT_KEY];
+/// The indexes and their keys. Only the first one must exist: a table may be older than the second.
+const INDEXES: [(&str, [&str; 2]); 2] = [
+    (names::CALLS_BY_DAY, [names::DAY_PARTITION_KEY, names::DAY_SORT_KEY]),
+    (names::CALLS_BY_CALLER, [names::CALLER_PARTITION_KEY, names::CALLER_SORT_KEY]),
+];
 
 fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, BuildError> {
     [(partition, KeyType::Hash), (sort, KeyType::Range)]
@@ -75,10 +80,10 @@ fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, Bui
 /// Use this for development and tests. In production, define the table with the rest of the infrastructure, with
 /// recovery and alarms.
 ///
-/// Returns an error of the kind [`Table`](DynamoErrorKind::Table) if a table of that name has other keys, no index or
-/// another time to live, and of the kind [`Busy`](DynamoErrorKind::Busy) if the table is not active in time. A server
-/// that does not support a time to live causes no error.
-pub async fn create_table(client: &Client, table: &Table) -> Result<(), DynamoError> {
+/// Returns [`NeedsOperator`](LogErrorKind::NeedsOperator) if a table of that name has other keys, no index `gsi1` or another
+/// time to live, and a [retryable](LogError::is_retryable) error if the table is not active in time. A server that does not
+/// support a time to live causes no error.
+pub async fn create_table(client: &Client, table: &Table) -> Result<(), LogError> {
     let mut found = describe(client, table).await?;
     if found.is_none() {
         create(client, table).await?;
@@ -91,29 +96,29 @@ pub async fn create_table(client: &Client, table: &Table) -> Result<(), DynamoEr
     ttl::enable(client, &table.name).await
 }
 
-pub(super) fn differs(table: &str, difference: &str) -> DynamoError {
+pub(super) fn differs(table: &str, difference: &str) -> LogError {
     let message = format!("table {table} exists, but {difference}; choose another name, or delete the table if unused");
-    DynamoError::new(DynamoErrorKind::Table, Remedy::Operator, message)
+    LogError::new(LogErrorKind::NeedsOperator, message)
 }
 
-async fn create(client: &Client, table: &Table) -> Result<(), DynamoError> {
+async fn create(client: &Client, table: &Table) -> Result<(), LogError> {
     let definition = table
         .definition()
         .map_err(SdkError::<CreateTableError>::construction_failure)
-        .map_err(|error| DynamoError::request("CreateTable", table, error))?;
+        .map_err(|error| error::of_request("CreateTable", table, error))?;
     match definition.send_with(client).await {
         Ok(_) => Ok(()),
         // Another process created it in the meantime.
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => Ok(()),
-        Err(error) => Err(DynamoError::request("CreateTable", table, error)),
+        Err(error) => Err(error::of_request("CreateTable", table, error)),
     }
 }
 
-async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescription>, DynamoError> {
+async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescription>, LogError> {
     match client.describe_table().table_name(&table.name).send().await {
         Ok(output) => Ok(output.table),
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
-        Err(error) => Err(DynamoError::request("DescribeTable", table, error)),
+        Err(error) => Err(error::of_request("DescribeTable", table, error)),
     }
 }
 
@@ -125,7 +130,7 @@ async fn active(
     client: &Client,
     table: &Table,
     mut found: Option<TableDescription>,
-) -> Result<TableDescription, DynamoError> {
+) -> Result<TableDescription, LogError> {
     let mut waited = Duration::ZERO;
     loop {
         // A table that is being updated is usable. A new table is not always visible at once.
@@ -141,7 +146,7 @@ async fn active(
             let message = format!(
                 "table {name} is not active after {seconds} seconds ({status}); create it again to keep waiting"
             );
-            return Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message));
+            return Err(LogError::new(LogErrorKind::Unavailable, message));
         }
         // The client's own sleep is not accessible unless the configuration sets one.
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -155,21 +160,27 @@ fn difference(description: &TableDescription) -> Option<String> {
     if let Some(difference) = key_difference("its", description.key_schema(), TABLE_KEYS) {
         return Some(difference);
     }
-    let index =
-        description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(names::CALLS_BY_DAY));
-    match index {
-        None => Some(format!("it has no index {}", names::CALLS_BY_DAY)),
-        Some(index) => key_difference("the index's", index.key_schema(), INDEX_KEYS),
+    let mut names = TABLE_KEYS.to_vec();
+    for (name, keys) in INDEXES {
+        let found = description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(name));
+        match found {
+            None if name == names::CALLS_BY_DAY => return Some(format!("it has no index {name}")),
+            None => continue,
+            Some(index) => {
+                if let Some(difference) = key_difference(&format!("the index {name}'s"), index.key_schema(), keys) {
+                    return Some(difference);
+                }
+            }
+        }
+        names.extend(keys);
     }
-    .or_else(|| {
-        let not_a_string = |name: &&str| {
-            !description.attribute_definitions().iter().any(|attribute| {
-                attribute.attribute_name() == *name && *attribute.attribute_type() == ScalarAttributeType::S
-            })
-        };
-        let name = TABLE_KEYS.into_iter().chain(INDEX_KEYS).find(not_a_string)?;
-        Some(format!("its key {name} is not a string"))
-    })
+    let not_a_string = |name: &&str| {
+        !description.attribute_definitions().iter().any(|attribute| {
+            attribute.attribute_name() == *name && *attribute.attribute_type() == ScalarAttributeType::S
+        })
+    };
+    let name = names.into_iter().find(not_a_string)?;
+    Some(format!("its key {name} is not a string"))
 }
 
 fn key_difference(whose: &str, schema: &[KeySchemaElement], [partition, sort]: [&str; 2]) -> Option<String> {

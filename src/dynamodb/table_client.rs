@@ -16,7 +16,8 @@ use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
 
 use super::cost::{Cost, Meter, write_units};
 use super::size::item_size;
-use super::{DynamoError, Item, item, names};
+use super::{Item, error, item, names};
+use crate::log::LogError;
 
 /// One table, the client that reaches it, and the cost of the requests so far. Clones share all three.
 #[derive(Clone)]
@@ -41,10 +42,10 @@ impl TableClient {
     }
 
     /// Reads one item consistently.
-    pub async fn get(&self, keys: Item, subject: impl FnOnce() -> String) -> Result<Option<Item>, DynamoError> {
+    pub async fn get(&self, keys: Item, subject: impl FnOnce() -> String) -> Result<Option<Item>, LogError> {
         let request = self.client.get_item().table_name(&*self.table).set_key(Some(keys)).consistent_read(true);
         let output = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await;
-        let output = output.map_err(|error| DynamoError::request("GetItem", subject(), error))?;
+        let output = output.map_err(|error| error::of_request("GetItem", subject(), error))?;
         self.meter.add(Cost::of_read(output.consumed_capacity()));
         Ok(output.item)
     }
@@ -69,7 +70,7 @@ impl TableClient {
         &self,
         request: PutItemFluentBuilder,
         subject: impl FnOnce() -> String,
-    ) -> Result<Written, DynamoError> {
+    ) -> Result<Written, LogError> {
         let conditional = request.get_condition_expression().is_some();
         let request = request
             .table_name(&*self.table)
@@ -86,7 +87,7 @@ impl TableClient {
         &self,
         request: UpdateItemFluentBuilder,
         subject: impl FnOnce() -> String,
-    ) -> Result<Written, DynamoError> {
+    ) -> Result<Written, LogError> {
         let request = request
             .table_name(&*self.table)
             .return_values_on_condition_check_failure(OnRefusal::AllOld)
@@ -102,7 +103,7 @@ impl TableClient {
         &self,
         request: DeleteItemFluentBuilder,
         subject: impl FnOnce() -> String,
-    ) -> Result<Written, DynamoError> {
+    ) -> Result<Written, LogError> {
         let request = request.table_name(&*self.table).return_consumed_capacity(ReturnConsumedCapacity::Total);
         let response = request.send().await.map(|output| (output.consumed_capacity, None));
         self.written("DeleteItem", subject, response, |error| match error {
@@ -117,7 +118,7 @@ impl TableClient {
         subject: impl FnOnce() -> String,
         response: Result<(Option<ConsumedCapacity>, Option<Item>), SdkError<E>>,
         refused: fn(&E) -> Option<Option<&Item>>,
-    ) -> Result<Written, DynamoError>
+    ) -> Result<Written, LogError>
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
@@ -129,7 +130,7 @@ impl TableClient {
             Err(error) => error,
         };
         let Some(found) = error.as_service_error().and_then(refused) else {
-            return Err(DynamoError::request(operation, subject(), error));
+            return Err(error::of_request(operation, subject(), error));
         };
         let found = found.cloned();
         let bytes = found.as_ref().map(item_size).unwrap_or_default();
@@ -147,10 +148,10 @@ pub(super) struct Pages<'a, S> {
 
 impl<S: Fn() -> String> Pages<'_, S> {
     /// Reads the next page. Returns `None` after the last one.
-    pub async fn next(&mut self) -> Result<Option<Vec<Item>>, DynamoError> {
+    pub async fn next(&mut self) -> Result<Option<Vec<Item>>, LogError> {
         let Some(query) = self.next.take() else { return Ok(None) };
         let output = query.clone().send().await;
-        let output = output.map_err(|error| DynamoError::request("Query", (self.subject)(), error))?;
+        let output = output.map_err(|error| error::of_request("Query", (self.subject)(), error))?;
         self.table.meter.add(Cost::of_read(output.consumed_capacity()));
         let last_key = output.last_evaluated_key.filter(|key| !key.is_empty());
         self.next = last_key.map(|key| query.set_exclusive_start_key(Some(key)));

@@ -5,16 +5,17 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::update_time_to_live::UpdateTimeToLiveError;
 use aws_sdk_dynamodb::types::{TimeToLiveSpecification, TimeToLiveStatus};
 
-use super::{DynamoError, names, table};
+use super::{error, names, table};
+use crate::log::LogError;
 
 const UNKNOWN_OPERATION: &str = "UnknownOperationException";
 
 /// Enables the deletion of items whose `expires_at` has passed. DynamoDB deletes them within days, at no cost.
-pub(super) async fn enable(client: &Client, table: &str) -> Result<(), DynamoError> {
+pub(super) async fn enable(client: &Client, table: &str) -> Result<(), LogError> {
     if is_enabled(client, table).await? != Some(false) {
         return Ok(());
     }
-    let failed = |error| DynamoError::request("UpdateTimeToLive", subject(table), error);
+    let failed = |error| error::of_request("UpdateTimeToLive", subject(table), error);
     let specification = TimeToLiveSpecification::builder().enabled(true).attribute_name(names::EXPIRES_AT).build();
     let specification =
         specification.map_err(SdkError::<UpdateTimeToLiveError>::construction_failure).map_err(failed)?;
@@ -35,11 +36,11 @@ pub(super) async fn enable(client: &Client, table: &str) -> Result<(), DynamoErr
 }
 
 /// Returns whether the time to live is enabled, or `None` if the server does not support it.
-async fn is_enabled(client: &Client, table: &str) -> Result<Option<bool>, DynamoError> {
+async fn is_enabled(client: &Client, table: &str) -> Result<Option<bool>, LogError> {
     let output = match client.describe_time_to_live().table_name(table).send().await {
         Ok(output) => output,
         Err(error) if error.code() == Some(UNKNOWN_OPERATION) => return Ok(None),
-        Err(error) => return Err(DynamoError::request("DescribeTimeToLive", subject(table), error)),
+        Err(error) => return Err(error::of_request("DescribeTimeToLive", subject(table), error)),
     };
     let Some(description) = output.time_to_live_description() else { return Ok(Some(false)) };
     match (description.time_to_live_status(), description.attribute_name()) {

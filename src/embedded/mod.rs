@@ -8,13 +8,14 @@ mod connector;
 mod engine;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region, StalledStreamProtectionConfig};
-use dynoxide::{Database, DynoxideError};
+use dynoxide::Database;
 
+use crate::log::{LogError, LogErrorKind};
 use connector::EngineClient;
 
 /// A DynamoDB database in this process. Clones and their clients share the database.
@@ -33,40 +34,31 @@ use connector::EngineClient;
 #[derive(Clone)]
 pub struct EmbeddedDynamo(Database);
 
-/// The error of a database that cannot be opened. The text names the path and the next step.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot open the database {}: {advice}", path.display())]
-pub struct EmbeddedError {
-    path: PathBuf,
-    advice: &'static str,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
-}
-
 const FILE: &str = "dynamodb.sqlite";
 
 impl EmbeddedDynamo {
     /// Creates an empty database in memory. The database is dropped with its last clone and client.
-    pub fn in_memory() -> Result<Self, EmbeddedError> {
-        Database::memory().map(Self).map_err(|error| refused(PathBuf::from(":memory:"), error))
+    pub fn in_memory() -> Result<Self, LogError> {
+        Database::memory().map(Self).map_err(|error| refused(Path::new(":memory:"), IN_USE).with_source(error))
     }
 
     /// Opens the database in `directory`, and creates both if they do not exist. Each write is on the disk when its
     /// response arrives.
     ///
-    /// Blocks for a few milliseconds, so call it at the start of async code. Returns an error if the directory cannot be
-    /// created or used, or has another kind of file with the database's name.
-    pub fn open(directory: impl AsRef<Path>) -> Result<Self, EmbeddedError> {
+    /// Blocks for a few milliseconds, so call it at the start of async code. Returns
+    /// [`NeedsOperator`](LogErrorKind::NeedsOperator) if the directory cannot be created or used, or has another kind of
+    /// file with the database's name.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, LogError> {
         let directory = directory.as_ref();
         let path = directory.join(FILE);
         if let Err(error) = std::fs::create_dir_all(directory) {
             let advice = "its directory cannot be created; choose another one, or check the permissions";
-            return Err(EmbeddedError { path, advice, source: Some(error.into()) });
+            return Err(refused(&path, advice).with_source(error));
         }
         let Some(text) = path.to_str() else {
-            let advice = "its path is not valid UTF-8; choose another directory";
-            return Err(EmbeddedError { path, advice, source: None });
+            return Err(refused(&path, "its path is not valid UTF-8; choose another directory"));
         };
-        Database::new(text).map(Self).map_err(|error| refused(path.clone(), error))
+        Database::new(text).map(Self).map_err(|error| refused(&path, IN_USE).with_source(error))
     }
 
     /// Returns a client of the SDK for this database. Its requests need a tokio runtime; the engine runs them on the
@@ -86,9 +78,10 @@ impl EmbeddedDynamo {
     }
 }
 
-fn refused(path: PathBuf, error: DynoxideError) -> EmbeddedError {
-    let advice = "the file is damaged, no database, or in use; choose another directory, or stop the other process";
-    EmbeddedError { path, advice, source: Some(error.into()) }
+const IN_USE: &str = "the file is damaged, no database, or in use; choose another directory, or stop the other process";
+
+fn refused(path: &Path, advice: &str) -> LogError {
+    LogError::new(LogErrorKind::NeedsOperator, format!("cannot open the database {}: {advice}", path.display()))
 }
 
 impl fmt::Debug for EmbeddedDynamo {

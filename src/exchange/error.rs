@@ -7,12 +7,11 @@ use crate::message::MessageError;
 ///
 /// `Display` names the path, such as `$.messages[3].content`, and the line and the column, which count from 1. In JSON
 /// Lines, the path starts at the line. The error quotes nothing from the text, not even an unknown key, because the
-/// text may be private.
+/// text may be private. Its source is the [`ManagerError`] if the conversation refuses a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct ExchangeError {
     place: String,
-    kind: ErrorKind,
     reason: String,
     #[source]
     cause: Option<ManagerError>,
@@ -21,45 +20,23 @@ pub struct ExchangeError {
 impl ExchangeError {
     /// Returns an error about the value at `path`, which starts at `line` and `column`.
     pub(super) fn new(path: &str, (line, column): (usize, usize), problem: Problem) -> Self {
-        let Problem { kind, reason, cause } = problem;
-        Self { place: format!("{path} (line {line}, column {column})"), kind, reason, cause }
+        let Problem { reason, cause, .. } = problem;
+        Self { place: format!("{path} (line {line}, column {column})"), reason, cause }
     }
-
-    /// Returns the kind of problem.
-    pub fn kind(&self) -> ErrorKind {
-        self.kind
-    }
-}
-
-/// The kinds of problems that make an import fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The text is larger than [`ImportOptions::with_max_bytes`](super::ImportOptions::with_max_bytes) allows.
-    TooLarge,
-    /// The text is not UTF-8, not JSON, or not of the format.
-    Malformed,
-    /// The text holds something that a conversation cannot keep. Remove it and import again.
-    NotKept,
-    /// The conversation refuses a message. [`source`](std::error::Error::source) is the [`ManagerError`].
-    Refused,
 }
 
 /// A problem whose place is not known yet.
 #[derive(Debug)]
 pub(super) struct Problem {
-    pub kind: ErrorKind,
+    /// Whether the last key of the path is unknown. It may be private, and is left out of the path.
+    pub is_unknown_key: bool,
     reason: String,
     cause: Option<ManagerError>,
 }
 
 impl Problem {
-    pub fn new(kind: ErrorKind, reason: impl Into<String>) -> Self {
-        Self { kind, reason: reason.into(), cause: None }
-    }
-
     pub fn malformed(reason: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Malformed, reason)
+        Self { is_unknown_key: false, reason: reason.into(), cause: None }
     }
 
     pub fn wrong_kind(expected: &str, found: &str) -> Self {
@@ -80,11 +57,14 @@ impl Problem {
 
     /// The value of an unknown key would be lost. Known are `known`.
     pub fn unknown_key(known: &str) -> Self {
-        Self::new(ErrorKind::NotKept, format!("an unknown key cannot be kept; remove it (known keys: {known})"))
+        Self {
+            is_unknown_key: true,
+            ..Self::malformed(format!("an unknown key cannot be kept; remove it (known keys: {known})"))
+        }
     }
 
     pub fn not_kept(thing: &str) -> Self {
-        Self::new(ErrorKind::NotKept, format!("{thing} cannot be kept; remove it"))
+        Self::malformed(format!("{thing} cannot be kept; remove it"))
     }
 }
 
@@ -96,6 +76,6 @@ impl From<MessageError> for Problem {
 
 impl From<ManagerError> for Problem {
     fn from(cause: ManagerError) -> Self {
-        Self { kind: ErrorKind::Refused, reason: "the conversation refuses the message".to_owned(), cause: Some(cause) }
+        Self { cause: Some(cause), ..Self::malformed("the conversation refuses the message") }
     }
 }

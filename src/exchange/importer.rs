@@ -1,5 +1,6 @@
 //! [`Importer`]: builds a conversation from messages that a format reads.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -13,8 +14,8 @@ use super::reason::{JsonKind, Refused};
 use crate::clock::{Clock, read_moment};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Draft, MessageError, MessageId, MessageWrapper, Outcome, Role, Text, ToolCall, ToolCallId, ToolName,
-    ToolResult, Value,
+    Content, Draft, MessageError, MessageWrapper, Outcome, Role, Text, ToolCall, ToolCallId, ToolName, ToolResult,
+    Value,
 };
 
 #[derive(Deserialize)]
@@ -39,7 +40,7 @@ impl<W: MessageWrapper> Importer<W> {
 
     /// Returns an importer of messages whose times are set on `clock`.
     pub fn with_clock(options: &ImportOptions, clock: Arc<dyn Clock>) -> Self {
-        let manager = MessagesManager::with_clock(clock, options.ids.clone());
+        let manager = MessagesManager::new().with_clock(clock, options.ids.clone());
         Self { manager, aliases: Aliases::default() }
     }
 
@@ -107,53 +108,21 @@ pub(super) struct Typed<K> {
     pub r#type: K,
 }
 
-/// The id of a tool call, written as text.
-#[derive(Deserialize)]
-#[serde(try_from = "Text")]
-pub(super) struct CallId(pub ToolCallId);
-
-/// The name of a tool, written as text.
-#[derive(Deserialize)]
-#[serde(try_from = "Text")]
-pub(super) struct Tool(pub ToolName);
-
-/// The id of a message or a part, written as text.
+/// An id or a name, written as text.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(try_from = "Text")]
-pub(super) struct OwnId(pub MessageId);
+#[serde(try_from = "Text", bound = "T: FromStr<Err = MessageError>")]
+pub(super) struct Id<T>(pub T);
 
 /// A time in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in milliseconds since the Unix epoch.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(try_from = "Text")]
 pub(super) struct Moment(pub i64);
 
-impl From<MessageError> for Refused {
-    fn from(error: MessageError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl TryFrom<Text> for CallId {
+impl<T: FromStr<Err = MessageError>> TryFrom<Text> for Id<T> {
     type Error = Refused;
 
-    fn try_from(id: Text) -> Result<Self, Refused> {
-        Ok(Self(ToolCallId::new(id)?))
-    }
-}
-
-impl TryFrom<Text> for Tool {
-    type Error = Refused;
-
-    fn try_from(name: Text) -> Result<Self, Refused> {
-        Ok(Self(ToolName::new(name)?))
-    }
-}
-
-impl TryFrom<Text> for OwnId {
-    type Error = Refused;
-
-    fn try_from(id: Text) -> Result<Self, Refused> {
-        Ok(Self(id.parse::<MessageId>()?))
+    fn try_from(text: Text) -> Result<Self, Refused> {
+        text.parse().map(Self).map_err(|error| Refused(error.to_string()))
     }
 }
 

@@ -36,6 +36,6 @@ mod reason;
 pub mod versioned;
 mod window;
 
-pub use error::{ErrorKind, ExchangeError};
+pub use error::ExchangeError;
 pub use export::{Export, Loss};
 pub use options::ImportOptions;

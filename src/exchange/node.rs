@@ -9,7 +9,7 @@ use serde::de::{self, Deserialize, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_path_to_error::{Deserializer, Path, Segment, Track};
 
-use super::error::{ErrorKind, ExchangeError, Problem};
+use super::error::{ExchangeError, Problem};
 use super::reason::{JsonKind, problem};
 use crate::message::Text;
 
@@ -163,7 +163,7 @@ impl<'a> Node<'a, '_> {
         let is_json = self.parent.is_some() || inner.iter().len() > 0;
         let problem = problem(error, self.json.get(offset..).filter(|_| is_json).unwrap_or_default());
         // An unknown key is the last step of the path.
-        let hidden = usize::from(problem.kind == ErrorKind::NotKept);
+        let hidden = usize::from(problem.is_unknown_key);
         let shown = inner.iter().len().saturating_sub(hidden);
         let path = inner.iter().take(shown).fold(self.path(), |path, step| match step {
             Segment::Seq { index } => format!("{path}[{index}]"),

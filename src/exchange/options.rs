@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::error::{ErrorKind, ExchangeError, Problem};
+use super::error::{ExchangeError, Problem};
 use super::node::{Node, position};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 
@@ -26,7 +26,7 @@ impl ImportOptions {
         Self { clock, ids, ..self }
     }
 
-    /// Sets the maximum size of a text, in bytes. A larger text is refused with [`ErrorKind::TooLarge`].
+    /// Sets the maximum size of a text, in bytes. A larger text is refused.
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
@@ -40,7 +40,7 @@ impl ImportOptions {
                 "the text has {} bytes, more than the limit of {max}; split it or raise `ImportOptions::with_max_bytes`",
                 bytes.len()
             );
-            return Err(ExchangeError::new("$", (1, 1), Problem::new(ErrorKind::TooLarge, reason)));
+            return Err(ExchangeError::new("$", (1, 1), Problem::malformed(reason)));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let valid = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());

@@ -23,7 +23,7 @@ impl Call {
         let call_id = header.call_id();
         match self {
             Self::Erased => Err(LogError::erased(call_id)),
-            Self::Known { header: Some(found), .. } if found.is_opened_as(header) => Ok(Put::AlreadyThere),
+            Self::Known { header: Some(found), .. } if found.is_opened_as(header) => Ok(Put::Kept),
             Self::Known { header: Some(_), .. } => Err(LogError::other_header(call_id)),
             _ => Ok(Put::Written),
         }
@@ -68,9 +68,9 @@ impl Call {
         match records.get(&position) {
             None => Ok(Put::Written),
             Some(found) if found.id() != id => Err(LogError::other_message(call_id, position, id, found.id())),
-            Some(found) if found.revision() > revision => Ok(Put::NewerKept),
+            Some(found) if found.revision() > revision => Ok(Put::Kept),
             Some(found) if found.revision() < revision => Ok(Put::Written),
-            Some(found) if found == record => Ok(Put::AlreadyThere),
+            Some(found) if found == record => Ok(Put::Kept),
             Some(_) => Err(LogError::other_contents(call_id, position, id, revision)),
         }
     }

@@ -45,7 +45,7 @@ impl CallEnd {
     }
 
     /// The `seq` of the last message; `None` if the call has no messages.
-    pub fn last_seq(&self) -> Option<u32> {
+    pub(crate) fn last_seq(&self) -> Option<u32> {
         self.messages.checked_sub(1)
     }
 }

@@ -1,4 +1,4 @@
-//! [`CallId`]: the id of a call.
+//! [`CallId`] and [`Tenant`]: the names of a call and of its owner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,19 +8,68 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::LogError;
 use crate::message::is_invisible;
 
-/// The id that the service gives a call, of 1 to 1,000 bytes, without control or invisible characters.
-///
-/// An id may contain `#`: keys end with the id, after a fixed prefix, so they stay unambiguous. Control characters are
-/// refused because errors and traces print ids.
-///
-/// ```
-/// use verbale::log::CallId;
-///
-/// assert_eq!(CallId::new("CA#2025-04-16/7").unwrap().as_str(), "CA#2025-04-16/7");
-/// assert!(CallId::new("").is_err());
-/// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId(Arc<str>);
+/// Defines a name: a text that fits into keys and prints in errors.
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Creates it from a text.
+            ///
+            /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has
+            /// control or invisible characters.
+            pub fn new(text: impl Into<Arc<str>>) -> Result<Self, LogError> {
+                let rule = "it has 1 to 1,000 bytes and no control or invisible characters";
+                printable(text.into(), MAX_BYTES, $expected, rule).map(Self)
+            }
+
+            /// Returns it as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+    };
+}
+
+name! {
+    /// The id that the service gives a call, of 1 to 1,000 bytes, without control or invisible characters.
+    ///
+    /// An id may contain `#`: keys end with the id, after a fixed prefix, so they stay unambiguous. Control characters are
+    /// refused because errors and traces print ids.
+    ///
+    /// ```
+    /// use verbale::log::CallId;
+    ///
+    /// assert_eq!(CallId::new("CA#2025-04-16/7").unwrap().as_str(), "CA#2025-04-16/7");
+    /// assert!(CallId::new("").is_err());
+    /// ```
+    CallId, "a call id"
+}
+
+name! {
+    /// The id of a tenant, of 1 to 1,000 bytes, without control or invisible characters.
+    Tenant, "a tenant"
+}
+
+/// A DynamoDB sort key has room for
+/// [1,024 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); the index of calls by
+/// day has the start of the call and its id in it. A partition key has room for 2,048 bytes, which a tenant shares with the
+/// day.
+pub(super) const MAX_BYTES: usize = 1_000;
 
 impl Serialize for CallId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -34,43 +83,10 @@ impl<'de> Deserialize<'de> for CallId {
     }
 }
 
-impl CallId {
-    /// A DynamoDB sort key has room for
-    /// [1,024 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); the index of
-    /// calls by day has the start of the call and the id in it.
-    pub(crate) const MAX_BYTES: usize = 1_000;
-
-    /// Creates an id.
-    ///
-    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has control or
-    /// invisible characters.
-    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let rule = "it has 1 to 1,000 bytes and no control or invisible characters";
-        printable(id.into(), Self::MAX_BYTES, "a call id", rule).map(Self)
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 /// Checks that a key can hold a text and that an error can print it. `expected` and `rule` describe a valid text.
 pub(super) fn printable(text: Arc<str>, max_bytes: usize, expected: &str, rule: &str) -> Result<Arc<str>, LogError> {
     let is_printable = !text.is_empty() && text.len() <= max_bytes && !text.chars().any(is_invisible);
     if is_printable { Ok(text) } else { Err(LogError::invalid(expected, rule)) }
-}
-
-impl fmt::Display for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl fmt::Debug for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CallId({})", self.0)
-    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,6 @@ impl LoggedCall {
 
     /// The lease of the writer that opened or last resumed the call; `None` if it was never opened.
     pub fn lease(&self) -> Option<WriterLease> {
-        self.header.as_ref().map(WriterLease::of)
+        self.header.as_ref().map(WriterLease::from)
     }
 }

@@ -23,11 +23,6 @@ impl Day {
     pub fn of_ms(at_ms: i64) -> Self {
         Self(Date::of_ms(at_ms))
     }
-
-    /// The first millisecond of the day, since the Unix epoch.
-    pub fn start_ms(self) -> i64 {
-        self.0.start_ms()
-    }
 }
 
 impl fmt::Display for Day {

@@ -14,12 +14,14 @@ use crate::message::{MessageId, Position};
 #[derive(Debug, Clone)]
 pub struct LogError {
     kind: LogErrorKind,
-    remedy: Remedy,
     text: Arc<str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// The kind of a [`LogError`], for callers that react to it.
+/// The kind of a [`LogError`]: what happened, and how a caller can react.
+///
+/// A retry can succeed after [`Unavailable`](Self::Unavailable), and after [`NeedsOperator`](Self::NeedsOperator) once an
+/// operator has fixed the cause. After every other kind a retry fails again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogErrorKind {
@@ -40,21 +42,13 @@ pub enum LogErrorKind {
     Damaged,
     /// The writer was stopped.
     Stopped,
-    /// The log or something around it failed: see [`LogError::remedy`].
-    Failed,
-}
-
-/// How a caller can react to an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Remedy {
-    /// Retry later: the cause may pass by itself.
-    Retry,
+    /// The log, its spool or the network failed for now, such as a timeout or throttling. Retry later.
+    Unavailable,
     /// An operator has to fix something around the log, such as a missing table, a permission or a full disk. Then a
     /// retry succeeds.
-    Operator,
-    /// A retry never succeeds.
-    None,
+    NeedsOperator,
+    /// The log refuses this record or operation for good, such as a record that is too large.
+    Refused,
 }
 
 impl LogError {
@@ -64,30 +58,29 @@ impl LogError {
     /// may contain the words of a caller.
     pub fn backend(
         operation: impl fmt::Display,
-        remedy: Remedy,
+        kind: LogErrorKind,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        let advice = match remedy {
-            Remedy::Retry => "; retry",
-            Remedy::Operator => "; fix the cause, then retry",
-            Remedy::None => "",
+        let advice = match kind {
+            LogErrorKind::Unavailable => "; retry",
+            LogErrorKind::NeedsOperator => "; fix the cause, then retry",
+            _ => "",
         };
-        let text = format!("{operation} failed; the source of this error says why{advice}");
-        Self { kind: LogErrorKind::Failed, remedy, text: text.into(), source: Some(source.into().into()) }
+        Self::new(kind, format!("{operation} failed; the source of this error says why{advice}")).with_source(source)
     }
 
-    pub(super) fn new(kind: LogErrorKind, remedy: Remedy, text: impl Into<Arc<str>>) -> Self {
-        Self { kind, remedy, text: text.into(), source: None }
+    pub(crate) fn new(kind: LogErrorKind, text: impl Into<Arc<str>>) -> Self {
+        Self { kind, text: text.into(), source: None }
     }
 
-    pub(super) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub(crate) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into().into());
         self
     }
 
     pub(crate) fn erased(call_id: &CallId) -> Self {
         let text = format!("call {call_id} was erased; nothing was written: drop what is still to be logged of it");
-        Self::new(LogErrorKind::Erased, Remedy::None, text)
+        Self::new(LogErrorKind::Erased, text)
     }
 
     /// `current` is the epoch of the writer that owns the call now.
@@ -96,19 +89,19 @@ impl LogError {
             "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
              another process has resumed the call, stop logging it here"
         );
-        Self::new(LogErrorKind::Fenced, Remedy::None, text)
+        Self::new(LogErrorKind::Fenced, text)
     }
 
     pub(crate) fn held(call_id: &CallId) -> Self {
         let text = format!(
             "call {call_id} is under a legal hold; nothing was erased: release the hold first, if that is allowed"
         );
-        Self::new(LogErrorKind::Held, Remedy::None, text)
+        Self::new(LogErrorKind::Held, text)
     }
 
     pub(crate) fn not_opened(call_id: &CallId) -> Self {
         let text = format!("call {call_id} was never opened, or has expired; nothing was changed: open it first");
-        Self::new(LogErrorKind::NotOpened, Remedy::None, text)
+        Self::new(LogErrorKind::NotOpened, text)
     }
 
     pub(crate) fn other_message(call_id: &CallId, position: Position, id: MessageId, found: MessageId) -> Self {
@@ -117,7 +110,7 @@ impl LogError {
              call, stop one and restore the call from the log",
             name_of(position)
         );
-        Self::new(LogErrorKind::Conflict, Remedy::None, text)
+        Self::new(LogErrorKind::Conflict, text)
     }
 
     pub(crate) fn other_contents(call_id: &CallId, position: Position, id: MessageId, revision: u32) -> Self {
@@ -126,25 +119,25 @@ impl LogError {
              nothing was written: two writers log this call, stop one and restore the call from the log",
             name_of(position)
         );
-        Self::new(LogErrorKind::Conflict, Remedy::None, text)
+        Self::new(LogErrorKind::Conflict, text)
     }
 
     pub(crate) fn other_header(call_id: &CallId) -> Self {
         let text = format!(
-            "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call its \
+            "call {call_id} was opened with another start, tenant, caller, attributes or expiry; nothing was written: give each call its \
              own id"
         );
-        Self::new(LogErrorKind::Conflict, Remedy::None, text)
+        Self::new(LogErrorKind::Conflict, text)
     }
 
     pub(super) fn invalid(expected: &str, rule: &str) -> Self {
-        Self::new(LogErrorKind::Invalid, Remedy::None, format!("not {expected}: {rule}"))
+        Self::new(LogErrorKind::Invalid, format!("not {expected}: {rule}"))
     }
 
     pub(super) fn stopped() -> Self {
         let text = "the log's writer was stopped; nothing was accepted: start another writer, take back what was \
                     submitted, and submit all pending changes to it";
-        Self::new(LogErrorKind::Stopped, Remedy::None, text)
+        Self::new(LogErrorKind::Stopped, text)
     }
 
     /// The kind of the error.
@@ -152,19 +145,20 @@ impl LogError {
         self.kind
     }
 
-    /// How a caller can react. A retry is always safe: operations that were already done change nothing.
-    pub fn remedy(&self) -> Remedy {
-        self.remedy
+    /// Returns true if a later retry may succeed without an operator. A retry is always safe: operations that were already
+    /// done change nothing.
+    pub fn is_retryable(&self) -> bool {
+        self.kind == LogErrorKind::Unavailable
     }
 
-    /// Returns true if a later retry may succeed without an operator.
-    pub fn is_retryable(&self) -> bool {
-        self.remedy == Remedy::Retry
+    /// Returns true if a retry never succeeds, even after an operator has fixed something.
+    pub(crate) fn is_permanent(&self) -> bool {
+        !matches!(self.kind, LogErrorKind::Unavailable | LogErrorKind::NeedsOperator)
     }
 
     /// Returns true if every other record of the call would fail the same way.
     pub(crate) fn is_of_all_records(&self) -> bool {
-        self.remedy != Remedy::None || matches!(self.kind, LogErrorKind::Fenced | LogErrorKind::Erased)
+        !self.is_permanent() || matches!(self.kind, LogErrorKind::Fenced | LogErrorKind::Erased)
     }
 }
 

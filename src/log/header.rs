@@ -1,19 +1,18 @@
 //! [`CallHeader`]: the facts about a call as a whole.
 
-use std::fmt;
-use std::sync::Arc;
-
-use super::call_id::printable;
-use super::{CallChange, CallEnd, CallId, Day, LogError};
+use super::{CallChange, CallEnd, CallId, CallerId, Day, LogError, Tenant};
+use crate::message::Map;
 
 /// The facts about a call as a whole, as a list of calls shows them.
 ///
-/// Id, start, tenant and expiry never change. [`CallChange`](super::CallChange)s change epoch, end and hold.
+/// Id, start, tenant, caller, attributes and expiry never change. [`CallChange`](super::CallChange)s change epoch, end and hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallHeader {
     call_id: CallId,
     started_ms: i64,
     tenant: Option<Tenant>,
+    caller: Option<CallerId>,
+    attributes: Map,
     expires_at_s: Option<i64>,
     epoch: u32,
     call_end: Option<CallEnd>,
@@ -29,7 +28,9 @@ impl CallHeader {
     /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the start is before the epoch or has more than 13 digits.
     pub fn new(call_id: CallId, started_ms: i64) -> Result<Self, LogError> {
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
-            Ok(Self { call_id, started_ms, tenant: None, expires_at_s: None, epoch: 1, call_end: None, is_held: false })
+            let (tenant, caller, attributes) = (None, None, Map::default());
+            let (expires_at_s, epoch, call_end, is_held) = (None, 1, None, false);
+            Ok(Self { call_id, started_ms, tenant, caller, attributes, expires_at_s, epoch, call_end, is_held })
         } else {
             let rule = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
             Err(LogError::invalid("the start of a call", rule))
@@ -40,6 +41,23 @@ impl CallHeader {
     #[must_use]
     pub fn with_tenant(mut self, tenant: Tenant) -> Self {
         self.tenant = Some(tenant);
+        self
+    }
+
+    /// Sets the caller, so that the call is found by [`CallQuery::of_caller`](super::CallQuery::of_caller).
+    #[must_use]
+    pub fn with_caller(mut self, caller: CallerId) -> Self {
+        self.caller = Some(caller);
+        self
+    }
+
+    /// Sets attributes of the service, such as the dialled number, the language or the ids of other systems.
+    ///
+    /// Keep them small: every change of the header writes them again, once for each index. A redactor of the log's
+    /// [writer](super::WriterSettings::with_redactor) gets their texts; a log without a writer stores them as they are.
+    #[must_use]
+    pub fn with_attributes(mut self, attributes: Map) -> Self {
+        self.attributes = attributes;
         self
     }
 
@@ -64,6 +82,16 @@ impl CallHeader {
     /// The tenant whose call it is; `None` in a service without tenants.
     pub fn tenant(&self) -> Option<&Tenant> {
         self.tenant.as_ref()
+    }
+
+    /// The caller; `None` if the service did not set one.
+    pub fn caller(&self) -> Option<&CallerId> {
+        self.caller.as_ref()
+    }
+
+    /// The attributes of the service.
+    pub fn attributes(&self) -> &Map {
+        &self.attributes
     }
 
     /// When the call expires, unless it is held, in seconds since the Unix epoch.
@@ -91,10 +119,11 @@ impl CallHeader {
         !self.is_held && self.expires_at_s.is_some_and(|at_s| at_s <= now_s)
     }
 
-    /// Returns true if both headers have the same id, start, tenant and expiry.
+    /// Returns true if both headers have the same id, start, tenant, caller, attributes and expiry.
     pub fn is_opened_as(&self, other: &Self) -> bool {
         let opened = |header: &Self| (header.started_ms, header.expires_at_s);
-        self.call_id == other.call_id && self.tenant == other.tenant && opened(self) == opened(other)
+        let owned = |header: &Self| (header.call_id.clone(), header.tenant.clone(), header.caller.clone());
+        owned(self) == owned(other) && self.attributes == other.attributes && opened(self) == opened(other)
     }
 
     /// Returns the header after a change, for implementors of [`CallLog`](super::CallLog).
@@ -126,42 +155,7 @@ impl CallHeader {
     }
 
     /// The day, in UTC, on which the call is listed.
-    pub fn day(&self) -> Day {
+    pub(crate) fn day(&self) -> Day {
         Day::of_ms(self.started_ms)
-    }
-}
-
-/// The id of a tenant, of 1 to 1,000 bytes, without control or invisible characters.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tenant(Arc<str>);
-
-impl Tenant {
-    /// A DynamoDB partition key has room for 2,048 bytes, which the tenant shares with the day.
-    const MAX_BYTES: usize = 1_000;
-
-    /// Creates a tenant.
-    ///
-    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has control or
-    /// invisible characters.
-    pub fn new(tenant: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let rule = "it has 1 to 1,000 bytes and no control or invisible characters";
-        printable(tenant.into(), Self::MAX_BYTES, "a tenant", rule).map(Self)
-    }
-
-    /// The tenant as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl fmt::Debug for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tenant({})", self.0)
     }
 }

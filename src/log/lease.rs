@@ -11,7 +11,7 @@ use super::{CallHeader, CallId};
 /// use verbale::log::{CallHeader, CallId, WriterLease};
 ///
 /// let header = CallHeader::new(CallId::new("CA1")?, 1_744_815_823_058)?.with_expires_at(1_752_591_823);
-/// let lease = WriterLease::of(&header);
+/// let lease = WriterLease::from(&header);
 /// assert_eq!((lease.epoch(), lease.expires_at_s()), (1, Some(1_752_591_823)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -23,17 +23,6 @@ pub struct WriterLease {
 }
 
 impl WriterLease {
-    /// Returns the lease of the first writer of a call whose records do not expire.
-    pub fn first(call_id: CallId) -> Self {
-        Self { call_id, epoch: 1, expires_at_s: None }
-    }
-
-    /// Returns the lease of the writer that opened or resumed the call with this header.
-    pub fn of(header: &CallHeader) -> Self {
-        let expires_at_s = header.expires_at_s().filter(|_| !header.is_held());
-        Self { call_id: header.call_id().clone(), epoch: header.epoch(), expires_at_s }
-    }
-
     pub(crate) fn restored(call_id: CallId, epoch: u32, expires_at_s: Option<i64>) -> Self {
         Self { call_id, epoch, expires_at_s }
     }
@@ -54,8 +43,17 @@ impl WriterLease {
     }
 }
 
+/// The lease of the first writer of a call whose records do not expire.
 impl From<CallId> for WriterLease {
     fn from(call_id: CallId) -> Self {
-        Self::first(call_id)
+        Self { call_id, epoch: 1, expires_at_s: None }
+    }
+}
+
+/// The lease of the writer that opened or resumed the call with this header.
+impl From<&CallHeader> for WriterLease {
+    fn from(header: &CallHeader) -> Self {
+        let expires_at_s = header.expires_at_s().filter(|_| !header.is_held());
+        Self { call_id: header.call_id().clone(), epoch: header.epoch(), expires_at_s }
     }
 }

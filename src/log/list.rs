@@ -6,9 +6,9 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::{CallHeader, CallId, Day, LogError, Tenant};
+use super::{CallHeader, CallId, CallerId, Day, LogError, Tenant};
 
-/// A query for the opened calls of a day, newest first.
+/// A query for the opened calls of a day or of a caller, newest first.
 ///
 /// ```
 /// use verbale::log::{CallQuery, Day};
@@ -19,8 +19,7 @@ use super::{CallHeader, CallId, Day, LogError, Tenant};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallQuery {
-    /// The day on which the calls started, in UTC.
-    pub day: Day,
+    pub(crate) calls: CallsOf,
     /// The tenant of the calls; `None` lists the calls without a tenant, not those of all tenants.
     pub tenant: Option<Tenant>,
     /// The maximum number of calls on a page; 0 counts as 1.
@@ -29,10 +28,49 @@ pub struct CallQuery {
     pub after: Option<Cursor>,
 }
 
+/// The calls that a query lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallsOf {
+    /// Those that started on a day, in UTC.
+    Day(Day),
+    /// Those of a caller.
+    Caller(CallerId),
+}
+
 impl CallQuery {
     /// Creates a query for the newest 100 calls without a tenant on a day.
     pub fn of_day(day: Day) -> Self {
-        Self { day, tenant: None, limit: 100, after: None }
+        Self { calls: CallsOf::Day(day), tenant: None, limit: 100, after: None }
+    }
+
+    /// Creates a query for the newest 100 calls of a caller and a tenant, whatever their day.
+    pub fn of_caller(tenant: Option<Tenant>, caller: CallerId) -> Self {
+        Self { calls: CallsOf::Caller(caller), tenant, limit: 100, after: None }
+    }
+
+    /// The day on which the calls started, in UTC; `None` in a query by caller.
+    pub fn day(&self) -> Option<Day> {
+        match &self.calls {
+            CallsOf::Day(day) => Some(*day),
+            CallsOf::Caller(_) => None,
+        }
+    }
+
+    /// The caller; `None` in a query by day.
+    pub fn caller(&self) -> Option<&CallerId> {
+        match &self.calls {
+            CallsOf::Day(_) => None,
+            CallsOf::Caller(caller) => Some(caller),
+        }
+    }
+
+    /// Returns whether a header is one of those that the query lists.
+    fn is_about(&self, header: &CallHeader) -> bool {
+        let is_listed = match &self.calls {
+            CallsOf::Day(day) => header.day() == *day,
+            CallsOf::Caller(caller) => header.caller() == Some(caller),
+        };
+        is_listed && header.tenant() == self.tenant.as_ref()
     }
 
     /// The limit, at least 1.
@@ -40,15 +78,21 @@ impl CallQuery {
         usize::from(self.limit.max(1))
     }
 
-    /// Returns the page of a backend that holds all headers, in any order.
-    pub(super) fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
-        let mut found: Vec<CallHeader> = headers
+    /// Returns the page of this query, for implementors of [`CallLog`](super::CallLog).
+    ///
+    /// `headers` are headers of opened calls in any order, at least those that the query may return. Headers of other days,
+    /// callers and tenants, and those before the cursor, are left out.
+    pub fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
+        let mut calls: Vec<CallHeader> = headers
             .into_iter()
-            .filter(|header| header.day() == self.day && header.tenant() == self.tenant.as_ref())
+            .filter(|header| self.is_about(header))
             .filter(|header| self.after.as_ref().is_none_or(|after| Cursor::of(header) < *after))
             .collect();
-        found.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
-        CallPage::of_first(found, self)
+        calls.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
+        let has_more = calls.len() > self.max_calls();
+        calls.truncate(self.max_calls());
+        let next = calls.last().filter(|_| has_more).map(Cursor::of);
+        CallPage { calls, next }
     }
 }
 
@@ -62,19 +106,6 @@ pub struct CallPage {
     pub next: Option<Cursor>,
 }
 
-impl CallPage {
-    /// Creates the page for `query`, for implementors of [`CallLog`](super::CallLog).
-    ///
-    /// `calls` are the calls after the query's cursor, newest first. If there are more calls than the limit, pass at
-    /// least one more than the limit, so that the page gets a cursor.
-    pub fn of_first(mut calls: Vec<CallHeader>, query: &CallQuery) -> Self {
-        let has_more = calls.len() > query.max_calls();
-        calls.truncate(query.max_calls());
-        let next = calls.last().filter(|_| has_more).map(Cursor::of);
-        Self { calls, next }
-    }
-}
-
 /// The position between two pages of a list. Its text form is opaque and consists of letters, digits, `-` and `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
@@ -84,7 +115,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// Returns the cursor directly after a call.
-    pub fn of(header: &CallHeader) -> Self {
+    pub(crate) fn of(header: &CallHeader) -> Self {
         Self { started_ms: header.started_ms(), call_id: header.call_id().clone() }
     }
 

@@ -16,14 +16,14 @@
 //! let call_id = CallId::new("CA1")?;
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
-//! let lease = WriterLease::of(&header);
+//! let lease = WriterLease::from(&header);
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(LastMessage::Include);
-//! for record in changes.records() {
+//! for record in &changes {
 //!     log.put_record(&lease, record).await?;
 //! }
-//! manager.acknowledge(changes.receipt());
+//! manager.acknowledge(&changes);
 //!
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
 //! assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);
@@ -36,9 +36,11 @@
 mod call;
 mod call_end;
 mod call_id;
+mod caller;
 mod change;
 mod day;
 mod error;
+mod files;
 mod header;
 mod json_lines;
 mod lease;
@@ -48,24 +50,28 @@ mod offloading;
 mod port;
 mod put;
 mod redaction;
-mod spool;
+pub(crate) mod spool;
 mod stored;
 mod writer;
 
 pub use call_end::CallEnd;
-pub use call_id::CallId;
+pub use call_id::{CallId, Tenant};
+pub use caller::CallerId;
 pub use change::{CallChange, LoggedCall};
 pub use day::Day;
-pub use error::{LogError, LogErrorKind, Remedy};
-pub use header::{CallHeader, Tenant};
-pub use json_lines::{FileDurability, JsonLines};
+pub use error::{LogError, LogErrorKind};
+pub use header::CallHeader;
+pub use json_lines::JsonLines;
 pub use lease::WriterLease;
+#[cfg(feature = "dynamodb")]
+pub(crate) use list::CallsOf;
 pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::Put;
-pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
+pub(crate) use redaction::redact_header;
+pub use redaction::{CardNumbers, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
-pub use spool::{DeadLetter, Spool, SpoolMemory, SpoolSettings};
-pub use writer::{CallWriter, Durability, LogWriter, Part, Status, Submitted, Unstored, WriterSettings, WriterTask};
+pub use spool::{DeadLetter, Spool, SpoolSettings};
+pub use writer::{CallWriter, Durability, LogWriter, Status, Submitted, Unstored, WriterSettings, WriterTask};

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::future::poll_fn;
 use std::task::Poll;
 
+use super::call_id::MAX_BYTES;
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
-    Remedy, WriterLease,
+    WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Offload, Owner, hydrate};
 use crate::message::Record;
@@ -17,20 +18,22 @@ use crate::message::Record;
 /// place in the record. So records stay below the log's size limit, and calls share equal contents.
 ///
 /// ```
+/// # use std::sync::Arc;
 /// # use verbale::contents::MemoryStore;
 /// # use verbale::log::{CallId, CallLog, WriterLease, MemoryLog, Offloading};
 /// # use verbale::{MessagesManager, PlainMessage};
 /// # async fn logged() -> Result<(), Box<dyn std::error::Error>> {
 /// // Offloading::new(DynamoLog::new(client.clone()), Cached::new(DynamoContents::new(client), 64 << 20))
-/// let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
+/// let store = Arc::new(MemoryStore::default());
+/// let log = Offloading::new(MemoryLog::new(), store.clone());
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("terms and conditions ".repeat(100))?;
-/// let lease = WriterLease::first(CallId::new("CA1")?);
+/// let lease = WriterLease::from(CallId::new("CA1")?);
 /// for record in manager.records() {
 ///     log.put_record(&lease, &record).await?;
 /// }
-/// assert_eq!(log.store().len(), 1);
+/// assert_eq!(store.len(), 1);
 ///
 /// let call = log.read_call(lease.call_id()).await?;
 /// assert!(call.problems.is_empty()); // they would name missing contents; the rest of the call is there
@@ -40,7 +43,7 @@ use crate::message::Record;
 /// ```
 ///
 /// - **Putting.** The contents of a record are stored before the record, with the call as their [`Owner`]. Equal records
-///   have equal references, so putting a record again finds it [there](super::Put::AlreadyThere). A record that was
+///   have equal references, so putting a record again finds it [there](super::Put::Kept). A record that was
 ///   written without offloading, or with another [threshold](Self::with_threshold), conflicts at the same revision:
 ///   do not change the setting of a live call. A [`Cached`](crate::contents::Cached) store remembers what it has put;
 ///   without it, each new revision of a message asks the store for its contents again. A background writer should
@@ -78,16 +81,6 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
     pub fn with_threshold(mut self, bytes: usize) -> Self {
         self.offload = self.offload.with_threshold(bytes);
         self
-    }
-
-    /// The log that keeps the records.
-    pub fn log(&self) -> &L {
-        &self.log
-    }
-
-    /// The store that keeps the large contents.
-    pub fn store(&self) -> &S {
-        &self.store
     }
 
     /// Puts contents, a few concurrently, and stops at the first error.
@@ -180,12 +173,12 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
 
 #[expect(clippy::expect_used, reason = "a call id is not empty and not longer than an owner")]
 fn owner(call_id: &CallId) -> Owner {
-    const { assert!(CallId::MAX_BYTES <= Owner::MAX_BYTES) };
+    const { assert!(MAX_BYTES <= Owner::MAX_BYTES) };
     Owner::new(call_id.as_str()).expect("a call id is a valid owner")
 }
 
-/// The remedy is never `None`: a failure of the store is not the fault of the record.
+/// The error is never permanent: a failure of the store is not the fault of the record.
 fn store_error(operation: String, error: ContentError) -> LogError {
-    let remedy = if error.is_retryable() { Remedy::Retry } else { Remedy::Operator };
-    LogError::backend(operation, remedy, error)
+    let kind = if error.is_retryable() { LogErrorKind::Unavailable } else { LogErrorKind::NeedsOperator };
+    LogError::backend(operation, kind, error)
 }

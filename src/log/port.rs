@@ -11,7 +11,8 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 
 /// A store of calls and their records.
 ///
-/// Every implementation keeps this contract, and the tests in `tests/call_log/` check it:
+/// Every implementation keeps this contract, and `testing::call_log_conformance` checks it (feature `testing`). A backend
+/// returns its errors with [`LogError::backend`] and the [kind](super::LogErrorKind) that the contract names.
 ///
 /// - **Puts are idempotent and need no order.** The log keeps the newest revision of each message that it was given, in
 ///   whatever order and however often. A record is stored once the future of its put returns a [`Put`].
@@ -39,7 +40,7 @@ pub trait CallLog: Send + Sync {
     /// Stores the header of a call, so that the call is listed. The header may come before the first records, after
     /// them, or never: a call that was never opened is kept but not listed.
     ///
-    /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the call was opened with another start, tenant or expiry,
+    /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the call was opened with another start, tenant, caller, attributes or expiry,
     /// [`Erased`](super::LogErrorKind::Erased) if the call was erased, or the error of a backend that failed.
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put>;
 
@@ -73,7 +74,7 @@ pub trait CallLog: Send + Sync {
         Box::pin(async move { Ok(self.read_call(call_id).await?.header) })
     }
 
-    /// Lists a page of the opened calls of a day, newest first.
+    /// Lists a page of the opened calls of a day or of a caller, newest first.
     ///
     /// A backend may document a short delay, in which a newly opened call is missing or an erased call is still listed.
     /// An erased call cannot be read even then. Pages follow each other by start and id: no call is listed twice, and

@@ -6,8 +6,6 @@
 pub enum Put {
     /// The log wrote the record or header.
     Written,
-    /// The log already held the record or header: an earlier attempt had arrived.
-    AlreadyThere,
-    /// The log holds a newer revision of the message and keeps it.
-    NewerKept,
+    /// The log already held the header, the record or a newer revision of it, and keeps that.
+    Kept,
 }

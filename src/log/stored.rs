@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallEnd, CallHeader, CallId, LogError, Tenant};
+use super::{CallEnd, CallHeader, CallId, CallerId, LogError, Tenant};
+use crate::message::Map;
 
 /// A header as JSON. Fields with their initial value are left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,6 +12,10 @@ pub(super) struct StoredHeader {
     started: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller: Option<String>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    attributes: Map,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<i64>,
     #[serde(default = "first_epoch", skip_serializing_if = "is_first_epoch")]
@@ -33,6 +38,10 @@ fn first_epoch() -> u32 {
     1
 }
 
+fn is_empty(map: &Map) -> bool {
+    map.is_empty()
+}
+
 fn is_first_epoch(epoch: &u32) -> bool {
     *epoch == first_epoch()
 }
@@ -43,6 +52,8 @@ impl From<&CallHeader> for StoredHeader {
             id: header.call_id().as_str().to_owned(),
             started: header.started_ms(),
             tenant: header.tenant().map(|tenant| tenant.as_str().to_owned()),
+            caller: header.caller().map(|caller| caller.as_str().to_owned()),
+            attributes: header.attributes().clone(),
             expires: header.expires_at_s(),
             epoch: header.epoch(),
             ended: header.call_end().map(StoredCallEnd::from),
@@ -59,6 +70,11 @@ impl TryFrom<StoredHeader> for CallHeader {
         if let Some(tenant) = stored.tenant {
             header = header.with_tenant(Tenant::new(tenant)?);
         }
+        if let Some(caller) = stored.caller {
+            let caller = CallerId::read(&caller);
+            header = header.with_caller(caller.ok_or_else(|| LogError::invalid("a caller id", "it has 32 digits"))?);
+        }
+        header = header.with_attributes(stored.attributes);
         if let Some(at_s) = stored.expires {
             header = header.with_expires_at(at_s);
         }

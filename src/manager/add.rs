@@ -57,33 +57,33 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(Entry::new(self, index))
     }
 
-    /// Adds a message that is not merged into the last one of the same role. The window merges both.
+    /// Adds a draft that is not merged into the last message of the same role. The window merges both.
     ///
-    /// Returns the errors of [`add_message`](Self::add_message).
-    pub(crate) fn add_apart(
-        &mut self,
-        role: Role,
-        contents: impl Into<Contents>,
-    ) -> Result<Entry<'_, W>, ManagerError> {
-        let mut contents = contents.into();
-        check(&self.calls, role, &mut contents)?;
-        self.check_room_for(1)?;
-        let index = self.append(role, contents, Details::default());
+    /// Returns the errors of [`add`](Self::add).
+    pub(crate) fn add_apart(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
+        let (role, contents, details) = self.checked(draft)?;
+        let index = self.append(role, contents, details);
         Ok(Entry::new(self, index))
     }
 
     /// Adds a draft. A draft is not merged into the last message if their [`Decision`]s differ. A tool result whose
-    /// decision has a policy or a role hint but no step gets the step of its call.
+    /// decision has a name or a role hint but no step gets the step of its call.
     ///
     /// Returns the errors of [`add_message`](Self::add_message), and [`ManagerError::RepeatedId`] if a message or part has
     /// the draft's id. Messages that were [pruned](Self::prune) before the first draft with an id are not checked.
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
+        let (role, contents, details) = self.checked(draft)?;
+        let index = self.add_checked(role, contents, details);
+        Ok(Entry::new(self, index))
+    }
+
+    #[inline]
+    fn checked(&mut self, draft: Draft) -> Result<(Role, Contents, Details), ManagerError> {
         let Draft { role, mut contents, decision, id, confidence } = draft;
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
         id.map_or(Ok(()), |id| self.check_id(id))?;
-        let index = self.add_checked(role, contents, Details { decision: known(decision), id, confidence });
-        Ok(Entry::new(self, index))
+        Ok((role, contents, Details { decision: known(decision), id, confidence }))
     }
 
     /// Adds all drafts, or none of them.
@@ -213,7 +213,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn push(&mut self, message: Message) -> usize {
         self.window_is_open |= message.role().is_spoken();
         self.calls.note(message.position().seq(), message.contents());
-        self.list.push(W::wrap(message))
+        self.list.push(W::from(message))
     }
 }
 

@@ -1,6 +1,7 @@
-//! [`Changes`], the [`Receipt`] for them, and [`Revisions`], which tracks what the log has.
+//! The changes that the log does not have, the [`Receipt`] for them, and [`Revisions`], which tracks what the log has.
 
-use crate::message::{Message, MessageId, Position, Record};
+use super::MessagesManager;
+use crate::message::{Message, MessageId, MessageWrapper, Position, Record};
 
 /// Whether the changes include the last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,36 +13,11 @@ pub enum LastMessage {
     Exclude,
 }
 
-/// Records that the log does not have yet, in the order of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changes(Vec<Record>);
-
-impl Changes {
-    pub(super) fn new(records: Vec<Record>) -> Self {
-        Self(records)
-    }
-
-    /// Returns the records. They may be written in any order and any number of times.
-    pub fn records(&self) -> &[Record] {
-        &self.0
-    }
-
-    /// Returns `true` if there are no records. The log may still lack a last message that was excluded.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the receipt to [acknowledge](crate::MessagesManager::acknowledge) once all records are written.
-    pub fn receipt(&self) -> Receipt {
-        self.0.iter().collect()
-    }
-}
-
 /// The ids and revisions of records that the log or its writer took.
 ///
-/// [`Changes::receipt`] makes one for all records, and `collect` makes one from any records.
+/// `collect` makes one from records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Receipt(Vec<Line>);
+pub(crate) struct Receipt(Vec<Line>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {
@@ -70,6 +46,81 @@ impl<'a> FromIterator<&'a Record> for Receipt {
         let mut receipt = Self::default();
         records.into_iter().for_each(|record| receipt.add(record));
         receipt
+    }
+}
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// Returns the records that the log does not have: new messages and changed ones, in the order of the list.
+    ///
+    /// They may be written in any order and any number of times. `last` decides whether a last message that may still grow
+    /// is included. A record stays here until it is [acknowledged](Self::acknowledge) or [pruned](Self::prune).
+    pub fn changes(&self, last: LastMessage) -> Vec<Record> {
+        self.records_since(&self.logged, last).collect()
+    }
+
+    /// Removes records that are written from [`changes`](Self::changes). A message that changed again stays there.
+    pub fn acknowledge<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) {
+        self.note_logged(&records.into_iter().collect());
+    }
+
+    /// Returns the [`changes`](Self::changes) that no background writer has accepted yet.
+    pub fn new_changes(&self, last: LastMessage) -> Vec<Record> {
+        self.new_records(last).collect()
+    }
+
+    /// Removes records from [`new_changes`](Self::new_changes), because a background writer accepted them. They stay in
+    /// [`changes`](Self::changes) until they are acknowledged.
+    pub fn mark_submitted<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) {
+        self.note_submitted(&records.into_iter().collect());
+    }
+
+    pub(crate) fn note_logged(&mut self, receipt: &Receipt) {
+        let mut logged = std::mem::take(&mut self.logged);
+        self.note(&mut logged, receipt);
+        self.logged = logged;
+        self.note_submitted(receipt);
+    }
+
+    pub(crate) fn note_submitted(&mut self, receipt: &Receipt) {
+        let mut submitted = std::mem::take(&mut self.submitted);
+        self.note(&mut submitted, receipt);
+        self.submitted = submitted;
+    }
+
+    /// Puts every unacknowledged record back into [`new_changes`](Self::new_changes), after the writer is gone.
+    pub fn take_back(&mut self) {
+        self.submitted = self.logged.clone();
+    }
+
+    /// Iterates over the records of [`new_changes`](Self::new_changes) and creates each on demand.
+    pub(crate) fn new_records(&self, last: LastMessage) -> impl Iterator<Item = Record> {
+        self.records_since(&self.submitted, last)
+    }
+
+    fn records_since(&self, known: &Revisions, last: LastMessage) -> impl Iterator<Item = Record> {
+        let newest = self.list.last().map(W::message);
+        let growing =
+            newest.filter(|newest| last == LastMessage::Exclude && self.merges(newest.role())).map(Message::id);
+        let (dirty, unknown_from) = known.dirty();
+        let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
+        let new = self.list.range(unknown_from..self.list.end());
+        let messages = changed.chain(new).map(W::message).filter(move |message| Some(message.id()) != growing);
+        messages.map(|message| message.clone().into())
+    }
+
+    fn note(&self, known: &mut Revisions, receipt: &Receipt) {
+        let message = |index: usize| self.list.get(index).map(W::message);
+        for line in receipt.lines() {
+            let index = self.index(line.position);
+            if let Some(message) = message(index).filter(|message| message.id() == line.id) {
+                let revision = line.revision.min(message.revision());
+                known.acknowledge(index, revision, |index| self.list.get(index).map(|w| w.message().position()));
+            }
+        }
+        known.remove_clean(|position| {
+            let index = self.index(position);
+            (index, message(index).map_or(0, Message::revision))
+        });
     }
 }
 

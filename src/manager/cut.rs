@@ -6,9 +6,10 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 
 /// A place where the window can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cut {
+#[non_exhaustive]
+pub struct Cut {
     /// The index in the list of the first message after the cut.
-    place: usize,
+    pub(crate) place: usize,
     /// The number of window messages before the cut.
     pub messages: usize,
     /// The number of turns that start after the cut.
@@ -21,9 +22,8 @@ pub(crate) struct Cut {
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns the messages to summarise up to a chosen cut, or `None` if no cut is chosen.
     ///
-    /// `choose` gets the window and, for each cut where a summary can end, the number of messages before it and the number
-    /// of turns that start after it. It returns the index of a cut. [`Policy::choose`](crate::policy::Policy::choose)
-    /// chooses by size:
+    /// `choose` gets the window and the [cuts](Cut) where a summary can end, and returns the index of a cut.
+    /// [`Policy::choose`](crate::policy::Policy::choose) chooses by size:
     ///
     /// ```
     /// # use verbale::policy::{Policy, Tokens};
@@ -36,17 +36,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// The cuts are sorted, from the one that covers least to the one that covers most. The message before a cut is an
     /// answer that was heard at least in part, and the message after it is a user message or missing. So the caller's last,
-    /// unanswered message is never covered, nor is a tool call without its result. A turn starts at each window message
-    /// in which the caller says something. Takes time in proportion to the window.
-    pub fn summarizing_by(
-        &self,
-        choose: impl FnOnce(&[&Message], &[(usize, usize)]) -> Option<usize>,
-    ) -> Option<Summarizing> {
+    /// unanswered message is never covered, nor is a tool call without its result. Takes time in proportion to the window.
+    pub fn summarizing_by(&self, choose: impl FnOnce(&[&Message], &[Cut]) -> Option<usize>) -> Option<Summarizing> {
         let window: Vec<_> = self.messages().collect();
         let window: Vec<&Message> = window.iter().map(|wrapper| wrapper.message()).collect();
         let cuts = self.cuts();
-        let sizes: Vec<_> = cuts.iter().map(|cut| (cut.messages, cut.turns)).collect();
-        let chosen = cuts.get(choose(&window, &sizes)?)?;
+        let chosen = cuts.get(choose(&window, &cuts)?)?;
         Some(self.summarizing_before(chosen.place))
     }
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::MessagesManager;
 use crate::message::{
-    Content, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, TurnRecord, Value,
+    Content, Map, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, TurnRecord, Value,
     on_one_line, quoted,
 };
 
@@ -100,7 +100,7 @@ fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
                         ResultContent::Document(document) => {
                             sourced(f, "document", document.title.as_deref(), &document.source)
                         }
-                        ResultContent::Unknown(map) => entries(f, map.iter()),
+                        ResultContent::Unknown(map) => entries(f, map),
                     })?;
                     f.write_char(']')
                 }
@@ -114,7 +114,7 @@ fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
                 }
             }
         }
-        Content::Unknown(map) => entries(f, map.iter()),
+        Content::Unknown(map) => entries(f, map),
     }
 }
 
@@ -149,7 +149,7 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
     }
     if let Some(decision) = metadata.decision() {
         decision.step.iter().try_for_each(|step| write!(f, "step={step}, "))?;
-        if let Some(policy) = &decision.policy {
+        if let Some(policy) = &decision.decided_by {
             f.write_str("policy=")?;
             quoted(f, policy)?;
             f.write_str(", ")?;
@@ -162,7 +162,7 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
     }
     if !metadata.aux().is_empty() {
         f.write_str("aux=")?;
-        entries(f, metadata.aux().iter())?;
+        entries(f, metadata.aux())?;
         f.write_str(", ")?;
     }
     f.write_str("timing=[")?;
@@ -217,11 +217,11 @@ fn value(f: &mut fmt::Formatter<'_>, shown: &Value) -> fmt::Result {
             separated(f, ", ", list.iter(), value)?;
             f.write_char(']')
         }
-        Value::Map(map) => entries(f, map.iter()),
+        Value::Map(map) => entries(f, map),
     }
 }
 
-fn entries<'a>(f: &mut fmt::Formatter<'_>, entries: impl Iterator<Item = (&'a String, &'a Value)>) -> fmt::Result {
+fn entries(f: &mut fmt::Formatter<'_>, entries: &Map) -> fmt::Result {
     f.write_char('{')?;
     separated(f, ", ", entries, |f, (key, shown)| {
         on_one_line(f, key)?;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
 use crate::message::{
-    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageId, MessageWrapper, Part, Role, Timing,
+    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageWrapper, Part, Role, Timing,
     TurnRecord, Value, check_ms,
 };
 
@@ -22,11 +22,6 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// `index` is the index of a message in the list.
     pub(super) fn new(manager: &'a mut MessagesManager<W>, index: usize) -> Self {
         Self { manager, index }
-    }
-
-    /// Returns the id of the message.
-    pub fn id(&self) -> MessageId {
-        self.message().id()
     }
 
     /// Returns the message.

@@ -66,10 +66,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return Err(ForkError::NotEditable { id: *id, what });
         }
         let Some(before) = index.checked_sub(1) else {
-            let mut fork = Self::with_clock(self.clock.clone(), self.ids.clone());
+            let mut fork = Self::new().with_clock(self.clock.clone(), self.ids.clone());
             fork.add_message(role, contents)?;
             if let Some(first) = fork.list.get_mut(0) {
-                first.message_mut().metadata_mut().set_forked_from(ForkedFrom::new(of, None));
+                first.metadata_mut().set_forked_from(ForkedFrom { conversation: of.into(), after: None });
             }
             return Ok(fork);
         };
@@ -120,7 +120,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
             ids: self.ids.clone(),
         };
         fork.window_is_open = fork.has_open_window();
-        fork.change(index, |message| message.metadata_mut().set_forked_from(ForkedFrom::new(of, Some(id))));
+        fork.change(index, |message| {
+            message.metadata_mut().set_forked_from(ForkedFrom { conversation: of, after: Some(id) })
+        });
         Some(fork)
     }
 }

@@ -40,7 +40,9 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-pub use changes::{Changes, LastMessage, Receipt};
+pub use changes::LastMessage;
+pub(crate) use changes::Receipt;
+pub use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub use format::Format;
@@ -98,11 +100,6 @@ pub struct MessagesManager<W> {
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Creates an empty conversation that uses the system's clock and random ids.
     pub fn new() -> Self {
-        Self::with_clock(Arc::new(SystemClock), Arc::new(SystemIds))
-    }
-
-    /// Creates an empty conversation with this clock and source of ids.
-    pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
             list: List::new(),
             summaries: List::new(),
@@ -113,9 +110,15 @@ impl<W: MessageWrapper> MessagesManager<W> {
             submitted: Revisions::default(),
             kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
-            clock,
-            ids,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
         }
+    }
+
+    /// Sets the clock and the source of ids of new messages.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self { clock, ids, ..self }
     }
 
     /// Opens the message with this id for editing, or the message that it was merged into. Searches from the end.
@@ -184,71 +187,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.get(self.window_start.checked_sub(1)?)
     }
 
-    /// Returns the records that the log does not have: new messages and changed ones, in the order of the list.
-    ///
-    /// `last` decides whether a last message that may still grow is included. A record stays here until it is
-    /// [acknowledged](Self::acknowledge) or [pruned](Self::prune).
-    pub fn changes(&self, last: LastMessage) -> Changes {
-        Changes::new(self.records_since(&self.logged, last).collect())
-    }
-
-    /// Removes the revisions in the receipt from [`changes`](Self::changes). A message that changed again stays there.
-    pub fn acknowledge(&mut self, receipt: Receipt) {
-        let mut logged = std::mem::take(&mut self.logged);
-        self.note(&mut logged, &receipt);
-        self.logged = logged;
-        self.mark_submitted(&receipt);
-    }
-
-    /// Returns the [`changes`](Self::changes) that no background writer has accepted yet.
-    pub fn new_changes(&self, last: LastMessage) -> Changes {
-        Changes::new(self.new_records(last).collect())
-    }
-
-    /// Removes the revisions in the receipt from [`new_changes`](Self::new_changes), because a background writer accepted
-    /// them. They stay in [`changes`](Self::changes) until they are acknowledged.
-    pub fn mark_submitted(&mut self, receipt: &Receipt) {
-        let mut submitted = std::mem::take(&mut self.submitted);
-        self.note(&mut submitted, receipt);
-        self.submitted = submitted;
-    }
-
-    /// Puts every unacknowledged record back into [`new_changes`](Self::new_changes), after the writer is gone.
-    pub fn take_back(&mut self) {
-        self.submitted = self.logged.clone();
-    }
-
-    /// Iterates over the records of [`new_changes`](Self::new_changes) and creates each on demand.
-    pub(crate) fn new_records(&self, last: LastMessage) -> impl Iterator<Item = Record> {
-        self.records_since(&self.submitted, last)
-    }
-
-    fn records_since(&self, known: &Revisions, last: LastMessage) -> impl Iterator<Item = Record> {
-        let newest = self.list.last().map(W::message);
-        let growing =
-            newest.filter(|newest| last == LastMessage::Exclude && self.merges(newest.role())).map(Message::id);
-        let (dirty, unknown_from) = known.dirty();
-        let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
-        let new = self.list.range(unknown_from..self.list.end());
-        let messages = changed.chain(new).map(W::message).filter(move |message| Some(message.id()) != growing);
-        messages.map(|message| message.clone().into())
-    }
-
-    fn note(&self, known: &mut Revisions, receipt: &Receipt) {
-        let message = |index: usize| self.list.get(index).map(W::message);
-        for line in receipt.lines() {
-            let index = self.index(line.position);
-            if let Some(message) = message(index).filter(|message| message.id() == line.id) {
-                let revision = line.revision.min(message.revision());
-                known.acknowledge(index, revision, |index| self.list.get(index).map(|w| w.message().position()));
-            }
-        }
-        known.remove_clean(|position| {
-            let index = self.index(position);
-            (index, message(index).map_or(0, Message::revision))
-        });
-    }
-
     /// Returns all messages as records.
     pub fn records(&self) -> Vec<Record> {
         self.list.iter().map(|wrapper| wrapper.message().clone().into()).collect()
@@ -256,7 +194,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Changes the message at `index` and raises its revision. Returns `None` if there is no such message.
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
-        let message = self.list.get_mut(index)?.message_mut();
+        let message: &mut Message = self.list.get_mut(index)?;
         self.logged.before_change(index, message);
         self.submitted.before_change(index, message);
         message.raise_revision();

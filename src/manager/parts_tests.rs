@@ -12,7 +12,7 @@ const START_MS: i64 = 1_744_815_823_058;
 
 fn manager() -> (Manager, ManualClock) {
     let clock = ManualClock::new(START_MS);
-    (Manager::with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::starting_at(1))), clock)
+    (Manager::new().with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::from(1))), clock)
 }
 
 fn said(text: &str, confidence: f64) -> Draft {
@@ -109,7 +109,7 @@ fn merged_message_keeps_time_id_and_confidence_of_each_part() {
     let restored = Manager::restore(read).unwrap();
     assert!(restored == manager);
     for id in 1..=3_u128 {
-        assert_eq!(restored.get(&id.into()).map(MessageWrapper::id), Some(1.into()));
+        assert_eq!(restored.get(&id.into()).map(|wrapper| wrapper.id()), Some(1.into()));
     }
     assert!(restored.get(&4.into()).is_none());
 }
@@ -185,7 +185,7 @@ fn explicit_message_id_is_used_once() {
     let other: MessageId = "01JRZJ1675E4S7Y4ZD7RNWNXWC".parse().unwrap();
     let draft = |role, id| Draft::new(role, "b").with_id(id);
     manager.add(draft(Role::User, given)).unwrap();
-    assert_eq!(manager.get(&given).map(MessageWrapper::id), Some(first));
+    assert_eq!(manager.get(&given).map(|wrapper| wrapper.id()), Some(first));
     let generated = manager.add_user("c").unwrap().message().parts().next_back().map(|part| part.id()).unwrap();
     for id in [first, given, generated] {
         assert_eq!(manager.add(draft(Role::Assistant, id)).unwrap_err(), ManagerError::RepeatedId { id });
@@ -230,7 +230,7 @@ fn tool_result_without_step_gets_the_step_of_its_call() {
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let step = crate::message::Step(7);
     let decision = crate::message::Decision { step: Some(step), ..Default::default() };
-    let policy = crate::message::Decision { policy: Some("lookup".into()), ..Default::default() };
+    let policy = crate::message::Decision { decided_by: Some("lookup".into()), ..Default::default() };
     let asks = Draft::new(Role::Assistant, call.clone()).with_decision(decision);
     manager.add_all([asks, Draft::new(Role::User, call.success("found")).with_decision(policy)]).unwrap();
     let steps: Vec<_> = manager.all().map(|wrapper| wrapper.metadata().decision().and_then(|of| of.step)).collect();

@@ -1,32 +1,20 @@
 //! Restores a manager from its records.
 
-use std::sync::Arc;
-
 use super::{MessagesManager, RestoreError, Revisions};
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{Attribute, Content, Message, MessageWrapper, Record, Role};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Restores a conversation from its records, in any order. If a message occurs twice, its newest revision counts. All
-    /// records count as logged.
+    /// records count as logged. The clock and the ids are those of [`new`](Self::new).
     ///
     /// Returns [`RestoreError`] if a message is missing before another one, if two have the same position, or if a record
     /// does not fit the others.
     pub fn restore(records: impl IntoIterator<Item = Record>) -> Result<Self, RestoreError> {
-        Self::restore_with_clock(records, Arc::new(SystemClock), Arc::new(SystemIds))
-    }
-
-    /// Like [`restore`](Self::restore), with this clock and source of ids.
-    pub fn restore_with_clock(
-        records: impl IntoIterator<Item = Record>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn IdSource>,
-    ) -> Result<Self, RestoreError> {
         let mut messages: Vec<Message> = records.into_iter().map(Message::from).collect();
         messages.sort_by_key(|message| (message.position(), std::cmp::Reverse(message.revision())));
         messages.dedup_by(|later, first| later.position() == first.position() && later.id() == first.id());
 
-        let mut manager = Self::with_clock(clock, ids);
+        let mut manager = Self::new();
         manager.logged = Revisions::restored(messages.iter().map(Message::revision));
         manager.submitted = manager.logged.clone();
         for message in messages {
@@ -68,7 +56,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 self.window_start = self.list.end() + 1;
             }
         }
-        self.list.push(W::wrap(message));
+        self.list.push(W::from(message));
         Ok(())
     }
 

@@ -46,7 +46,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         first.into_iter().for_each(|first| message.metadata_mut().set_covers_from(first.seq()));
         let previous = summarizing.previous().map(Message::id);
         previous.into_iter().for_each(|id| message.metadata_mut().set_previous_summary(id));
-        self.list.insert(cut, W::wrap(message));
+        self.list.insert(cut, W::from(message));
         self.logged.insert(cut, position);
         self.submitted.insert(cut, position);
         self.summaries.push(position.seq());
@@ -70,7 +70,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let range = first.map_or(0..0, |first| self.index_of(first)..self.index(message.position()));
         let covered =
             self.list.range(range).filter(|covered| covered.role().is_spoken() && !covered.message().is_fake());
-        message.metadata().previous_summary().into_iter().chain(covered.map(W::id))
+        message.metadata().previous_summary().into_iter().chain(covered.map(|wrapper| wrapper.id()))
     }
 
     /// Returns the index at which a summary of `summarizing` belongs.
@@ -89,7 +89,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return Err(ManagerError::StaleSummary);
         }
         // Another summary has moved the start of the window.
-        if summarizing.previous().map(Message::id) != self.last_summary().map(W::id) {
+        if summarizing.previous().map(Message::id) != self.last_summary().map(|wrapper| wrapper.id()) {
             return Err(ManagerError::StaleSummary);
         }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);

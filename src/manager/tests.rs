@@ -101,11 +101,11 @@ fn summary_inserted_before_logged_messages_is_logged_once() {
     manager.add_assistant("b").unwrap();
     let summarizing = manager.summarizing().unwrap();
     manager.add_user("c").unwrap();
-    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
+    manager.acknowledge(&manager.changes(LastMessage::Include));
     manager.add_summary("S", &summarizing).unwrap();
     let changes = manager.changes(LastMessage::Include);
-    assert_eq!(changes.records().iter().map(|record| shown(record)).collect::<Vec<_>>(), ["summary: S"]);
-    manager.acknowledge(changes.receipt());
+    assert_eq!(changes.iter().map(|record| shown(record)).collect::<Vec<_>>(), ["summary: S"]);
+    manager.acknowledge(&changes);
     assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
@@ -113,11 +113,11 @@ fn summary_inserted_before_logged_messages_is_logged_once() {
 fn metadata_set_after_logging_is_logged() {
     let mut manager = Manager::new();
     let id = manager.add_user("a").unwrap().id();
-    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
+    manager.acknowledge(&manager.changes(LastMessage::Include));
     manager.entry(&id).unwrap().set_data("stopped", true).unwrap();
     let changes = manager.changes(LastMessage::Include);
-    assert_eq!(changes.records()[0].revision(), 2);
-    assert_eq!(changes.records()[0].metadata().aux().get("stopped"), Some(&Value::Bool(true)));
+    assert_eq!(changes[0].revision(), 2);
+    assert_eq!(changes[0].metadata().aux().get("stopped"), Some(&Value::Bool(true)));
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn changes_exclude_a_last_message_that_may_grow() {
     manager.add_user("a").unwrap();
     assert!(manager.changes(LastMessage::Exclude).is_empty());
     manager.add_assistant("b").unwrap();
-    assert_eq!(manager.changes(LastMessage::Exclude).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Exclude).len(), 1);
     summarise(&mut manager);
     // Nothing merges into a message that a summary covers.
-    assert_eq!(manager.changes(LastMessage::Exclude).records().len(), 3);
+    assert_eq!(manager.changes(LastMessage::Exclude).len(), 3);
 }
 
 #[test]
@@ -151,11 +151,11 @@ fn later_change_stays_pending_after_acknowledge() {
     manager.add_user("a").unwrap();
     let changes = manager.changes(LastMessage::Include);
     manager.add_user("b").unwrap();
-    manager.acknowledge(changes.receipt());
-    assert_eq!(manager.changes(LastMessage::Include).records()[0].revision(), 2);
+    manager.acknowledge(&changes);
+    assert_eq!(manager.changes(LastMessage::Include)[0].revision(), 2);
     // An older receipt does not lower the acknowledged revision.
-    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
-    manager.acknowledge(changes.receipt());
+    manager.acknowledge(&manager.changes(LastMessage::Include));
+    manager.acknowledge(&changes);
     assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
@@ -164,8 +164,8 @@ fn receipt_of_another_conversation_is_ignored() {
     let (mut ours, mut theirs) = (Manager::new(), Manager::new());
     ours.add_user("a").unwrap();
     theirs.add_user("a").unwrap();
-    ours.acknowledge(theirs.changes(LastMessage::Include).receipt());
-    assert_eq!(ours.changes(LastMessage::Include).records().len(), 1);
+    ours.acknowledge(&theirs.changes(LastMessage::Include));
+    assert_eq!(ours.changes(LastMessage::Include).len(), 1);
 }
 
 #[test]
@@ -456,15 +456,15 @@ fn receipt_newer_than_the_message_hides_no_later_change() {
     let mut other = restored_from_json(&manager);
     other.entry(&id).unwrap().set_data("k", 1).unwrap();
     other.entry(&id).unwrap().set_data("k", 2).unwrap();
-    let receipt = other.changes(LastMessage::Include).receipt();
-    manager.mark_submitted(&receipt);
-    manager.acknowledge(receipt);
+    let logged = other.changes(LastMessage::Include);
+    manager.mark_submitted(&logged);
+    manager.acknowledge(&logged);
     manager.entry(&id).unwrap().set_data("k", 3).unwrap();
     // A receipt for another message rechecks all pending messages.
     let answer = manager.records()[1].clone();
-    manager.acknowledge([&answer].into_iter().collect());
+    manager.acknowledge([&answer]);
     for changes in [manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include)] {
-        let pending: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
+        let pending: Vec<_> = changes.iter().map(|record| (record.id(), record.revision())).collect();
         assert_eq!(pending, [(id, 2)]);
     }
 }

@@ -106,7 +106,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
                 Role::Assistant => self.manager.is_shown_whole(wrapper.message()),
                 _ => self.is_valid_answer(wrapper.message(), group),
             };
-        Some(if is_valid { Cow::Borrowed(wrapper) } else { Cow::Owned(W::wrap(self.repaired(group)?)) })
+        Some(if is_valid { Cow::Borrowed(wrapper) } else { Cow::Owned(W::from(self.repaired(group)?)) })
     }
 
     fn repaired(&self, group: &Group) -> Option<Message> {

@@ -46,7 +46,7 @@ fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) 
             Step::Assistant(length) => drop(manager.add_assistant("y".repeat(length)).unwrap()),
             Step::Hear(bytes) => {
                 let last = manager.meta_messages().last().filter(|last| last.role() == Role::Assistant);
-                if let Some(id) = last.map(MessageWrapper::id) {
+                if let Some(id) = last.map(|wrapper| wrapper.id()) {
                     manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, HeardSource::Estimate)).unwrap();
                 }
             }
@@ -124,7 +124,8 @@ fn summarizing_by_passes_window_and_cuts() {
         manager.add_assistant(text).unwrap();
     }
     let summarizing = manager.summarizing_by(|window, cuts| {
-        assert_eq!((window.len(), cuts), (4, &[(2, 1), (4, 0)][..]));
+        let sizes: Vec<_> = cuts.iter().map(|cut| (cut.messages, cut.turns)).collect();
+        assert_eq!((window.len(), sizes), (4, vec![(2, 1), (4, 0)]));
         Some(0)
     });
     assert_eq!(summarizing.unwrap().messages().count(), 2);

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::message::id::MessageId;
-use crate::message::text::Text;
+use super::id::MessageId;
+use super::names::names;
+use super::text::Text;
 
 /// The number of a decision in a conversation. All messages of one decision have the same step.
 ///
@@ -40,25 +41,7 @@ pub enum RoleHint {
     System,
 }
 
-impl RoleHint {
-    pub(crate) const ALL: [Self; 4] = [Self::User, Self::Assistant, Self::Tool, Self::System];
-
-    /// The name of the hint in records.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-            Self::System => "system",
-        }
-    }
-}
-
-impl fmt::Display for RoleHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+names!(RoleHint { User: "user", Assistant: "assistant", Tool: "tool", System: "system" });
 
 /// The decision that made a message, in a service whose parts decide in steps.
 ///
@@ -67,18 +50,18 @@ impl fmt::Display for RoleHint {
 pub struct Decision {
     /// The number of the decision.
     pub step: Option<Step>,
-    /// The name of the part of the service that decided, such as `planner`.
-    pub policy: Option<Text>,
+    /// The name of the part of the service that decided, such as `planner`. Records have it under `policy`.
+    pub decided_by: Option<Text>,
     /// A hint for adapters to providers.
     pub role_hint: Option<RoleHint>,
 }
 
-/// Shows the policy, which is a name that the service chose.
+/// Shows the name of the part that decided, which the service chose.
 impl fmt::Debug for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decision")
             .field("step", &self.step)
-            .field("policy", &self.policy.as_deref())
+            .field("decided_by", &self.decided_by.as_deref())
             .field("role_hint", &self.role_hint)
             .finish()
     }
@@ -89,21 +72,11 @@ impl fmt::Debug for Decision {
 /// In the fork, the last shared message has this mark in its metadata. If no message is shared, the first message has
 /// the mark.
 #[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ForkedFrom {
     /// The id of the source conversation.
     pub conversation: Text,
     /// The last message that both share, if any.
     pub after: Option<MessageId>,
-}
-
-impl ForkedFrom {
-    /// Creates the mark of a fork of the conversation with this id.
-    ///
-    /// The fork shares the messages up to and including `after`, or no message if `after` is `None`.
-    pub fn new(conversation: impl Into<Text>, after: Option<MessageId>) -> Self {
-        Self { conversation: conversation.into(), after }
-    }
 }
 
 impl fmt::Debug for ForkedFrom {

@@ -82,7 +82,7 @@ impl Position {
 
     /// Returns the position of message number `seq`. The first message of a conversation has number 0.
     #[inline]
-    pub const fn message(seq: u32) -> Self {
+    pub(crate) const fn message(seq: u32) -> Self {
         Self { seq, summary: None }
     }
 

@@ -1,8 +1,7 @@
 //! [`Attribute`] and [`Timing`]: the marks and the times of a message.
 
-use std::fmt;
-
-use crate::message::error::{MessageError, MessageErrorKind};
+use super::error::MessageError;
+use super::names::names;
 
 /// A mark on a message. Records write it in camelCase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,21 +20,6 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// All attributes, in the order of records.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Fake, Self::Merged, Self::Hardcoded, Self::LlmInterrupted, Self::SpeechInterrupted];
-
-    /// The name of the attribute in records.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fake => "fake",
-            Self::Merged => "merged",
-            Self::Hardcoded => "hardcoded",
-            Self::LlmInterrupted => "llmInterrupted",
-            Self::SpeechInterrupted => "speechInterrupted",
-        }
-    }
-
     pub(super) const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -66,35 +50,9 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// All timings, in the order in which they usually happen.
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Creation,
-        Self::ListenStart,
-        Self::ListenEnd,
-        Self::LlmStart,
-        Self::LlmFirstToken,
-        Self::LlmEnd,
-        Self::PlayStart,
-        Self::PlayEnd,
-    ];
-
     /// Returns whether this is a start. A merged message keeps the earliest start and the latest end.
     pub(crate) const fn is_start(self) -> bool {
         matches!(self, Self::Creation | Self::ListenStart | Self::LlmStart | Self::LlmFirstToken | Self::PlayStart)
-    }
-
-    /// The name of the timing in records.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Creation => "creation",
-            Self::ListenStart => "listenStart",
-            Self::ListenEnd => "listenEnd",
-            Self::LlmStart => "llmStart",
-            Self::LlmFirstToken => "llmFirstToken",
-            Self::LlmEnd => "llmEnd",
-            Self::PlayStart => "playStart",
-            Self::PlayEnd => "playEnd",
-        }
     }
 }
 
@@ -105,20 +63,27 @@ pub(crate) fn check_ms(at_ms: i64) -> Result<i64, MessageError> {
     if !(100_000_000..100_000_000_000).contains(&at_ms) {
         return Ok(at_ms);
     }
-    Err(MessageError::with_details(
-        MessageErrorKind::Value,
-        format!("{at_ms} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000"),
-    ))
+    Err(MessageError::with_details(format!(
+        "{at_ms} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000"
+    )))
 }
 
-impl fmt::Display for Attribute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+names!(Attribute {
+    Fake: "fake",
+    Merged: "merged",
+    Hardcoded: "hardcoded",
+    LlmInterrupted: "llmInterrupted",
+    SpeechInterrupted: "speechInterrupted",
+});
 
-impl fmt::Display for Timing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+// In the order in which they usually happen.
+names!(Timing {
+    Creation: "creation",
+    ListenStart: "listenStart",
+    ListenEnd: "listenEnd",
+    LlmStart: "llmStart",
+    LlmFirstToken: "llmFirstToken",
+    LlmEnd: "llmEnd",
+    PlayStart: "playStart",
+    PlayEnd: "playEnd",
+});

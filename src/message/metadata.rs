@@ -44,7 +44,7 @@ impl Metadata {
 
     /// Returns the marks on the message. [`Attribute::Merged`] occurs once for each merge.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
-        Attribute::ALL.into_iter().flat_map(|attribute| {
+        Attribute::ALL.iter().flat_map(|&attribute| {
             let times = match attribute {
                 Attribute::Merged => self.merges,
                 _ => u32::from(self.has(attribute)),
@@ -126,14 +126,14 @@ impl Metadata {
         ALWAYS
             + self.more.as_deref().map_or(0, |more| {
                 let unknown = more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
-                let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
+                let policy = more.decision.as_deref().and_then(|decision| decision.decided_by.as_ref());
                 let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
                 let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
                 more.covers_from.map_or(0, |_| COVERS)
                     + more.parts.len() * PART
                     + named
                     + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
-                    + entries_bytes(more.aux.iter())
+                    + entries_bytes(&more.aux)
                     + unknown
             })
     }

@@ -12,10 +12,12 @@ mod heard;
 mod id;
 mod marks;
 mod metadata;
+mod names;
 mod part;
 mod record;
 mod role;
-mod summary_line;
+#[cfg(feature = "schema")]
+mod schemas;
 mod text;
 mod turn;
 mod unknown;
@@ -23,7 +25,6 @@ mod value;
 mod wrapper;
 
 use std::borrow::Cow;
-use std::fmt;
 
 pub use confidence::Confidence;
 pub use content::{
@@ -32,7 +33,7 @@ pub use content::{
 };
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;
-pub use error::{MessageError, MessageErrorKind};
+pub use error::MessageError;
 #[cfg(test)]
 pub(crate) use escape::is_harmful;
 pub(crate) use escape::{is_invisible, json_on_one_line, on_one_line, quoted, visible};
@@ -54,7 +55,7 @@ pub use value::{IntoValue, List, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) can change it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     id: MessageId,
     position: Position,
@@ -202,20 +203,5 @@ impl Message {
     /// Returns the message with a replacement for each of its contents, for its heard prefix and for its metadata.
     pub(crate) fn rewritten(&self, contents: Contents, heard: Option<Heard>, metadata: Metadata) -> Self {
         Self { heard: heard.map(|heard| heard.clamped_to(&contents)), contents, metadata, ..*self }
-    }
-}
-
-/// Shows kinds and lengths, not the words.
-impl fmt::Debug for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Message")
-            .field("id", &self.id)
-            .field("position", &self.position)
-            .field("revision", &self.revision)
-            .field("role", &self.role)
-            .field("contents", &self.contents)
-            .field("heard", &self.heard)
-            .field("metadata", &self.metadata)
-            .finish()
     }
 }

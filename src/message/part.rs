@@ -15,7 +15,7 @@ use crate::message::{Confidence, Content, Message, MessageId, Timing, Value};
 /// # use verbale::{MessagesManager, PlainMessage};
 /// # fn main() -> Result<(), verbale::ManagerError> {
 /// # let clock = ManualClock::new(1_744_815_823_058);
-/// # let mut manager = MessagesManager::<PlainMessage>::with_clock(std::sync::Arc::new(clock.clone()), std::sync::Arc::new(SystemIds));
+/// # let mut manager = MessagesManager::<PlainMessage>::new().with_clock(std::sync::Arc::new(clock.clone()), std::sync::Arc::new(SystemIds));
 /// manager.add_user("Hi, there")?;
 /// clock.advance(99_000);
 /// let message = manager.add_user("are you there?")?.message().clone(); // merged

@@ -1,8 +1,8 @@
 //! [`Role`]: the speaker of a message.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+
+use super::names::names;
 
 /// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,24 +21,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// The name of the role in records.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Summary => "summary",
-            Self::System => "system",
-        }
-    }
-
     /// Returns whether messages of this role can be among the messages for the model.
     pub const fn is_spoken(self) -> bool {
         matches!(self, Self::User | Self::Assistant)
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+names!(Role { User: "user", Assistant: "assistant", Summary: "summary", System: "system" });

@@ -28,6 +28,9 @@ pub struct TurnRecord {
     /// The requests to the model in order: one for each round of tools, and one more for each retry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) requests: Vec<RequestRecord>,
+    /// The number of sentences that filled a silence.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) fillers: u32,
     /// Earlier turns that were logged with the same message, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) earlier: Vec<TurnRecord>,
@@ -67,6 +70,9 @@ pub(crate) struct RequestRecord {
     /// The first 16 bytes of the SHA-256 of the prompt, in hexadecimal. Equal prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<Text>,
+    /// The switches to another model before the answer, such as `model-a -> model-b: throttled`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<Text>,
     /// The changes that made the request valid for the provider.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Text>,
@@ -117,7 +123,9 @@ impl TurnRecord {
     pub(crate) fn record_bytes(&self) -> usize {
         const TURN: usize = 64;
         const REQUEST: usize = 280;
-        TURN + self.requests.len() * REQUEST + self.earlier.iter().map(Self::record_bytes).sum::<usize>()
+        let switches = self.requests.iter().flat_map(|request| &request.switches);
+        let switches: usize = switches.map(|switch| switch.len() + 3).sum();
+        TURN + self.requests.len() * REQUEST + switches + self.earlier.iter().map(Self::record_bytes).sum::<usize>()
     }
 }
 

@@ -1,52 +1,30 @@
 //! [`MessageWrapper`]: a [`Message`] that converts itself into a provider's type.
 
 use std::convert::Infallible;
+use std::ops::{Deref, DerefMut};
 
-use crate::message::{Contents, Message, MessageId, Metadata, Role};
+use crate::message::Message;
 
 /// A [`Message`] that converts itself into the message type of a model provider.
 ///
+/// A wrapper is made [from](From) a message and dereferences to it, mutably too, because the manager edits it in this way.
 /// The manager is generic over this trait, so that [`to_raw`](crate::MessagesManager::to_raw) returns the window in the
 /// type that the provider's client takes. `BedrockMessage` is the wrapper for Amazon Bedrock. [`PlainMessage`] needs no
 /// provider. `examples/own_wrapper.rs` shows an implementation.
-pub trait MessageWrapper: Clone {
+pub trait MessageWrapper: Clone + From<Message> + DerefMut<Target = Message> {
     /// The provider's message type.
     type Raw;
     /// The reason why a message cannot be converted into the provider's type.
     type Error: std::error::Error + Send + Sync + 'static;
-
-    /// Wraps a message. [`message`](Self::message) must return the same message.
-    fn wrap(message: Message) -> Self;
-
-    /// Returns the wrapped message.
-    fn message(&self) -> &Message;
-
-    /// Returns the wrapped message mutably. The manager edits it in this way.
-    fn message_mut(&mut self) -> &mut Message;
 
     /// Converts the message with all its contents into the provider's type.
     ///
     /// The wrapper need not cut unheard text: the messages of a window hold only the heard prefix.
     fn to_raw(&self) -> Result<Self::Raw, Self::Error>;
 
-    /// Returns the id of the message.
-    fn id(&self) -> MessageId {
-        self.message().id()
-    }
-
-    /// Returns the speaker of the message.
-    fn role(&self) -> Role {
-        self.message().role()
-    }
-
-    /// Returns the contents of the message.
-    fn contents(&self) -> &Contents {
-        self.message().contents()
-    }
-
-    /// Returns the metadata of the message.
-    fn metadata(&self) -> &Metadata {
-        self.message().metadata()
+    /// Returns the wrapped message.
+    fn message(&self) -> &Message {
+        self
     }
 }
 
@@ -58,19 +36,30 @@ impl MessageWrapper for PlainMessage {
     type Raw = Message;
     type Error = Infallible;
 
-    fn wrap(message: Message) -> Self {
-        Self(message)
-    }
-
-    fn message(&self) -> &Message {
-        &self.0
-    }
-
-    fn message_mut(&mut self) -> &mut Message {
-        &mut self.0
-    }
-
     fn to_raw(&self) -> Result<Message, Infallible> {
         Ok(self.0.clone())
+    }
+}
+
+impl From<Message> for PlainMessage {
+    #[inline]
+    fn from(message: Message) -> Self {
+        Self(message)
+    }
+}
+
+impl Deref for PlainMessage {
+    type Target = Message;
+
+    #[inline]
+    fn deref(&self) -> &Message {
+        &self.0
+    }
+}
+
+impl DerefMut for PlainMessage {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Message {
+        &mut self.0
     }
 }

@@ -40,7 +40,7 @@ pub enum Failure {
     Cut,
     /// The answer ended without a [`Stop`](super::ModelEvent::Stop).
     Truncated,
-    /// The answer cannot be read, for example because the arguments of a tool call are not JSON.
+    /// The answer cannot be read, for example because an event of its stream is damaged.
     Malformed(String),
 }
 
@@ -91,6 +91,24 @@ impl ModelError {
     /// Returns whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
         !matches!(self.kind, Failure::Invalid(_) | Failure::Refused(_) | Failure::Denied(_))
+    }
+}
+
+impl Failure {
+    /// Returns the word for the failure in logs, spans and records.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::Refused(_) => "refused",
+            Self::Denied(_) => "denied",
+            Self::Throttled => "throttled",
+            Self::Unavailable(_) => "unavailable",
+            Self::Unreachable => "unreachable",
+            Self::TimedOut { .. } => "timeout",
+            Self::Cut => "cut",
+            Self::Truncated => "truncated",
+            Self::Malformed(_) => "malformed",
+        }
     }
 }
 

@@ -1,20 +1,51 @@
 //! [`ModelEvent`]: one piece of a model's answer.
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 
-use crate::message::{Text, ToolCall};
+use crate::message::{Text, ToolCall, ToolCallId, ToolName};
 
 /// One piece of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
+    /// The request goes to another model, because the first one failed or is slow.
+    Switched {
+        /// The name of the model that was asked, or that is skipped.
+        from: Arc<str>,
+        /// The name of the model that is asked now.
+        to: Arc<str>,
+        /// A word for the reason: the failure, such as `throttled` or `timeout`; `circuitOpen` if `from` failed too often and is
+        /// skipped; `hedge` if `to` was faster.
+        reason: &'static str,
+    },
     /// The adapter changed the request so that the provider accepts it. Each text describes a change, without words of
     /// the call, and helps the author of the request to fix the problem at its source.
+    ///
+    /// It comes before the first text, and once more if the adapter sends a refused request again in another form.
     Repaired(Vec<String>),
     /// The next piece of the text. It is never empty.
     Text(Text),
     /// A complete call of a tool.
     ToolCall(ToolCall),
+    /// A call of a tool whose arguments are not JSON. Never run it: report the error to the model as the result
+    /// of the call, so that the model corrects it. All such calls come directly before the stop.
+    UnreadableToolCall {
+        /// The id of the call.
+        id: ToolCallId,
+        /// The name of the tool.
+        name: ToolName,
+        /// Why the arguments cannot be read, without words of the call.
+        reason: Text,
+    },
+    /// A call of a tool that the end of the answer cut off, because the answer reached its token limit or the context is
+    /// full. Its arguments are incomplete, so never run it. It comes directly before the stop.
+    CutToolCall {
+        /// The id of the call.
+        id: ToolCallId,
+        /// The name of the tool.
+        name: ToolName,
+    },
     /// The model stopped.
     Stop(StopReason),
     /// The tokens of the request and its answer.

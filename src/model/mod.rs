@@ -1,10 +1,11 @@
 //! The ports to a language model and to a summarizer, and the tools that a model may call.
 //!
-//! Owns the request, the events of an answer, tools, and the contract of a summary. It never changes a conversation and
-//! does no I/O.
+//! Owns the request, the events of an answer, the fallback to other models, tools, and the contract of a summary. It never
+//! changes a conversation and does no I/O.
 
 mod error;
 mod event;
+mod fallback;
 mod fingerprint;
 mod inference;
 mod port;
@@ -13,6 +14,7 @@ mod tool;
 
 pub use error::{Failure, ModelError, Partial, Wait};
 pub use event::{ModelEvent, StopReason, Usage};
+pub use fallback::FallbackModel;
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
 pub use summarizer::{Summarizer, Summary, SummaryFuture};

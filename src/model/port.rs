@@ -17,11 +17,14 @@ pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> 
 /// An implementation guarantees:
 ///
 /// - Nothing is sent before the stream is first polled. Dropping the stream cancels the request.
-/// - The events come in this order: [`Repaired`](ModelEvent::Repaired) at most once; texts and complete tool calls;
-///   [`Stop`](ModelEvent::Stop) once; [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A stream that ends
-///   without `Stop` is an error, never a short answer.
+/// - The events come in this order: [`Switched`](ModelEvent::Switched) if another model is asked, and
+///   [`Repaired`](ModelEvent::Repaired); texts and complete tool calls; tool calls that are
+///   [unreadable](ModelEvent::UnreadableToolCall) or [cut off](ModelEvent::CutToolCall); [`Stop`](ModelEvent::Stop) once;
+///   [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A stream that ends without `Stop` is an error, never
+///   a short answer.
 /// - An error is the last item.
-/// - Every wait has a deadline, so the stream ends.
+/// - The caller bounds each wait for an event, as the conversation's `Config` does, and drops the stream at a deadline.
+/// - Ids and names of tool calls are valid. An adapter renames those that are not, always in the same way.
 /// - Requests are valid when they are sent. The adapter repairs and reports each known problem, or fails with an error
 ///   that names it.
 /// - Neither the `Debug` output of an event nor an error contains words of the call.

@@ -16,6 +16,7 @@ use sizes::{Size, WindowSizes};
 pub use tokens::Tokens;
 pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
 
+use crate::manager::Cut;
 use crate::message::Message;
 
 /// When to summarise, and how much of the window to keep.
@@ -92,20 +93,15 @@ impl Policy {
     /// Chooses where to cut the window and returns the index of the cut.
     ///
     /// The arguments are those of the closure of
-    /// [`summarizing_by`](crate::MessagesManager::summarizing_by): the window, and for each cut the number of messages
-    /// before it and the number of turns after it. `tokens` returns the tokens of a message, such as
+    /// [`summarizing_by`](crate::MessagesManager::summarizing_by). `tokens` returns the tokens of a message, such as
     /// [`Tokens::estimate`].
     ///
     /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
     /// save too little: less than a quarter of the gap between the marks. The rest of a window after a chosen cut is
     /// not cut again before it grows.
-    pub fn choose(
-        &self,
-        window: &[&Message],
-        cuts: &[(usize, usize)],
-        tokens: impl Fn(&Message) -> Tokens,
-    ) -> Option<usize> {
-        self.choose_by_size(&WindowSizes::measure(window.iter().copied(), cuts.iter().copied(), tokens))
+    pub fn choose(&self, window: &[&Message], cuts: &[Cut], tokens: impl Fn(&Message) -> Tokens) -> Option<usize> {
+        let cuts = cuts.iter().map(|cut| (cut.messages, cut.turns));
+        self.choose_by_size(&WindowSizes::measure(window.iter().copied(), cuts, tokens))
     }
 
     fn choose_by_size(&self, sizes: &WindowSizes) -> Option<usize> {

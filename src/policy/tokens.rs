@@ -11,13 +11,11 @@ use crate::message::{Content, Message, Outcome, ResultContent, Value};
 pub struct Tokens(u64);
 
 impl Tokens {
-    /// Creates a number of tokens.
-    pub const fn new(tokens: u64) -> Self {
+    pub(crate) const fn new(tokens: u64) -> Self {
         Self(tokens)
     }
 
-    /// Returns the number.
-    pub const fn get(self) -> u64 {
+    pub(crate) const fn get(self) -> u64 {
         self.0
     }
 
@@ -34,6 +32,12 @@ impl Tokens {
 impl From<u64> for Tokens {
     fn from(tokens: u64) -> Self {
         Self(tokens)
+    }
+}
+
+impl From<Tokens> for u64 {
+    fn from(Tokens(tokens): Tokens) -> Self {
+        tokens
     }
 }
 

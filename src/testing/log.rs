@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::Record;
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
     WriterLease,
 };
 
@@ -18,14 +18,14 @@ use crate::log::{
 /// script returns `None`, the wrapped log performs the operation.
 ///
 /// ```
-/// use verbale::log::{CallHeader, CallId, CallLog, MemoryLog, Remedy};
+/// use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, MemoryLog};
 /// use verbale::testing::{FaultyLog, LogFault};
 ///
 /// #[tokio::main(flavor = "current_thread")]
 /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
 ///     let log = FaultyLog::new(MemoryLog::new(), |method, _call, number| match (method, number) {
-///         ("open_call", 1) => Some(LogFault::Fail(Remedy::Retry)),
-///         ("erase_call", _) => Some(LogFault::Fail(Remedy::Operator)),
+///         ("open_call", 1) => Some(LogFault::Fail(LogErrorKind::Unavailable)),
+///         ("erase_call", _) => Some(LogFault::Fail(LogErrorKind::NeedsOperator)),
 ///         _ => None,
 ///     });
 ///
@@ -51,11 +51,8 @@ type Script = dyn Fn(&str, Option<&CallId>, u64) -> Option<LogFault> + Send + Sy
 pub enum LogFault {
     /// Performs the operation after a delay, by tokio's clock.
     Delay(Duration),
-    /// Fails with [`LogErrorKind::Failed`](crate::log::LogErrorKind::Failed) and does not perform the operation.
-    ///
-    /// [`Remedy::Retry`] simulates an unavailable or throttled log, [`Remedy::Operator`] one that needs an operator,
-    /// and [`Remedy::None`] one that refuses the operation for good.
-    Fail(Remedy),
+    /// Fails with an error of this kind and does not perform the operation.
+    Fail(LogErrorKind),
     /// Never completes.
     Hang,
 }
@@ -91,12 +88,12 @@ impl<L: CallLog> FaultyLog<L> {
                 tokio::time::sleep(delay).await;
                 Ok(())
             }
-            Some(LogFault::Fail(remedy)) => {
+            Some(LogFault::Fail(kind)) => {
                 let operation = match call_id {
                     Some(call_id) => format!("{method} of call {call_id}"),
                     None => method.to_owned(),
                 };
-                Err(LogError::backend(operation, remedy, "the script of the test made it fail"))
+                Err(LogError::backend(operation, kind, "the script of the test made it fail"))
             }
             Some(LogFault::Hang) => std::future::pending().await,
         }

@@ -1,11 +1,16 @@
-//! Fakes for the tests of a voice service: [`FakeBedrock`], [`ScriptedModel`] and [`FaultyLog`]. Feature `testing`.
+//! Fakes for the tests of a voice service: [`FakeBedrock`], [`ScriptedModel`], [`FaultyLog`] and [`SpoolMemory`]; and
+//! [`call_log_conformance`], which checks a log of your own. Feature `testing`.
 //!
 //! Owns what a test scripts and observes. Never used by the rest of the crate.
 
 mod bedrock;
+mod conformance;
 mod log;
 mod model;
+mod spool;
 
-pub use bedrock::{BedrockException, FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounters, ScriptedReply};
+pub use bedrock::{FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounters, ScriptedReply};
+pub use conformance::call_log_conformance;
 pub use log::{FaultyLog, LogFault};
 pub use model::ScriptedModel;
+pub use spool::SpoolMemory;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 
-use super::bedrock::{BedrockException, DEFAULT_TEXT, EVENTS_AT_ONCE, Fault, Refusal, ScriptedReply, events};
+use super::bedrock::{DEFAULT_TEXT, EVENTS_AT_ONCE, Exception, Fault, Refusal, ScriptedReply, events};
 use crate::bedrock::{AnswerReader, ErrorResponse};
 use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, Usage};
 
@@ -23,13 +23,13 @@ use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequ
 /// ```
 /// use futures_util::StreamExt;
 /// use verbale::model::{Model, ModelEvent, ModelRequest};
-/// use verbale::testing::{BedrockException, ScriptedModel, ScriptedReply};
+/// use verbale::testing::{ScriptedModel, ScriptedReply};
 ///
 /// #[tokio::main(flavor = "current_thread")]
 /// async fn main() {
 ///     let model = ScriptedModel::new();
 ///     model.reply(ScriptedReply::text("On Friday.").usage(12, 3));
-///     model.reply(ScriptedReply::refused(BedrockException::Throttling));
+///     model.reply(ScriptedReply::refused("ThrottlingException"));
 ///
 ///     let request = ModelRequest { system: vec!["You answer the phone.".into()], ..ModelRequest::default() };
 ///     let events: Vec<_> = model.generate(request.clone()).collect().await;
@@ -150,9 +150,9 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
             steps.push(Step::Wait(reply.between_events));
         }
         match reader.read(event) {
-            Ok(event) => {
-                is_stopped |= matches!(event, Some(ModelEvent::Stop(_)));
-                steps.extend(event.map(Step::Emit));
+            Ok(events) => {
+                is_stopped |= events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
+                steps.extend(events.into_iter().map(Step::Emit));
             }
             Err(failure) => {
                 steps.push(Step::Fail(failure, reader.received()));
@@ -180,16 +180,14 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
 
 fn refused(refusal: &Refusal) -> Failure {
     let (code, status, message) = match refusal {
-        Refusal::BedrockException(exception, message) => {
-            (Some(exception.name()), exception.status(), Some(message.as_str()))
-        }
+        Refusal::Exception(exception, message) => (Some(exception.name()), exception.status(), Some(message.as_str())),
         Refusal::BadGateway => (None, 502, None),
     };
     ErrorResponse { code, status: Some(status), message, request_id: None }.failure()
 }
 
 /// The failure of an exception within the answer, which has no status.
-fn raised(exception: BedrockException) -> Failure {
+fn raised(exception: Exception) -> Failure {
     let message = Some(exception.wording());
     ErrorResponse { code: Some(exception.name()), status: None, message, request_id: None }.failure()
 }

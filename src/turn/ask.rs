@@ -7,15 +7,15 @@ use tokio::time::{Instant, timeout_at};
 
 use super::commit::Next;
 use super::core::Host;
-use super::end::{TurnFailure, failure_word};
-use super::event::SpeechId;
+use super::end::TurnFailure;
+use super::event::{CallEvent, SpeechId};
 use super::request::Prepared;
 use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
-use crate::message::is_blank;
-use crate::model::{Failure, Generation, ModelError, ModelEvent, Partial, Usage, Wait};
+use crate::message::{ToolCall, Value, is_blank};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, Wait};
 
 /// The outcome of one request.
 pub(super) enum Asked {
@@ -108,6 +108,13 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 received.tool_calls += 1;
                 host.with(|core| core.add_tool_call(id, call))
             }
+            Ok(ModelEvent::UnreadableToolCall { id: call, name, reason }) => {
+                let reason = NoResult::Unreadable(reason.as_str().to_owned());
+                host.with(|core| core.add_broken_call(id, ToolCall::of(call, name, Value::Null), reason))
+            }
+            Ok(ModelEvent::CutToolCall { id: call, name }) => {
+                host.with(|core| core.add_broken_call(id, ToolCall::of(call, name, Value::Null), NoResult::TooLong))
+            }
             Ok(ModelEvent::Stop(reason)) => {
                 spans::record_stop(&reason);
                 let next = host.with(|core| core.finish_answer(id, &reason, offers_tools));
@@ -117,8 +124,14 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 for repair in &repairs {
                     tracing::warn!(call_id = ?host.call_id(), ?repair, "repaired the request; fix its source");
                 }
+                let count = u32::try_from(repairs.len()).unwrap_or(u32::MAX);
+                host.with(|core| core.events.push(CallEvent::Repaired { repairs: count }));
                 let repairs = repairs.iter().map(|repair| repair.to_string().into());
                 host.with(|core| core.record_request(id, |record| record.repairs.extend(repairs)))
+            }
+            Ok(ModelEvent::Switched { from, to, reason }) => {
+                tracing::warn!(call_id = ?host.call_id(), from = &*from, to = &*to, reason, "asking another model");
+                host.with(|core| core.record_switch(id, from, to, reason))
             }
             Ok(ModelEvent::Usage(usage)) => {
                 record_usage(host, id, usage);
@@ -152,7 +165,7 @@ fn record_usage<H: Host>(host: &H, id: SpeechId, usage: Usage) {
 
 fn fail<H: Host>(host: &H, id: SpeechId, error: ModelError) -> Asked {
     tracing::warn!(call_id = ?host.call_id(), %error, "the model gave no complete answer");
-    let word = failure_word(error.kind());
+    let word = error.kind().word();
     spans::record_failure(word);
     host.with(|core| {
         let now_ms = core.now_ms();

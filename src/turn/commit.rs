@@ -5,10 +5,8 @@ use super::ear::Ear;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
-use crate::message::{
-    Attribute, Content, MessageWrapper, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank,
-};
-use crate::model::{NoResult, StopReason};
+use crate::message::{Attribute, Content, Draft, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
+use crate::model::{Failure, ModelError, NoResult, Partial, StopReason};
 
 /// The step after an answer.
 pub(super) enum Next {
@@ -62,6 +60,17 @@ impl Core {
         true
     }
 
+    /// Adds a tool call that cannot run. The model gets the reason as its result.
+    pub(super) fn add_broken_call(&mut self, id: SpeechId, call: ToolCall, reason: NoResult) -> bool {
+        let is_running = self.add_tool_call(id, call);
+        if let Some(turn) = self.turn_of(id)
+            && let Some(added) = turn.answer.calls.last()
+        {
+            turn.answer.broken.push((added.id().clone(), reason));
+        }
+        is_running
+    }
+
     /// Returns a new id if this one was used before.
     fn unused_id(&self, id: &ToolCallId) -> Option<ToolCallId> {
         let pending =
@@ -83,6 +92,9 @@ impl Core {
         let says_something = !is_blank(&turn.answer.text);
         let now_ms = self.now_ms();
         turn.recorder.record(|request| request.end_ms = Some(now_ms));
+        let broken = std::mem::take(&mut turn.answer.broken);
+        let can_correct = matches!(reason, StopReason::MaxTokens) || !is_cut;
+        let asks_again = !broken.is_empty() && offered_tools && can_correct && !turn.is_corrected;
         if !is_cut && offered_tools {
             turn.answer.calls = self.with_keys(std::mem::take(&mut turn.answer.calls));
         }
@@ -91,9 +103,33 @@ impl Core {
         let max = self.setup.max_tool_rounds;
         let end = match committed {
             Err(error) => TurnEnd::Failed(TurnFailure::Manager(error)),
+            Ok(calls) if asks_again => {
+                (turn.is_corrected, turn.needs_room) = (true, is_cut);
+                turn.rounds += 1;
+                self.turn = Some(turn);
+                let mut calls = self.end_broken(calls, &broken);
+                if is_cut {
+                    self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::TooLong, ear));
+                    calls.clear();
+                }
+                return self.run_tools(id, calls);
+            }
+            Ok(calls) if !broken.is_empty() && !is_cut => {
+                self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
+                let failure =
+                    Failure::Malformed("the arguments of a tool call are no JSON, twice in a turn".to_owned());
+                TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())))
+            }
             Ok(calls) if is_cut => {
+                turn.has_dropped_calls = !calls.is_empty();
                 self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
                 TurnEnd::Cut(reason.clone())
+            }
+            Ok(calls) if calls.is_empty() && !says_something && !turn.was_blank => {
+                turn.was_blank = true;
+                turn.recorder.record(|request| request.failure = Some("blank".into()));
+                self.turn = Some(turn);
+                return self.run_tools(id, Vec::new());
             }
             Ok(calls) if calls.is_empty() && !says_something => TurnEnd::Failed(TurnFailure::Blank),
             Ok(calls) if calls.is_empty() => TurnEnd::Answered(reason.clone()),
@@ -107,15 +143,36 @@ impl Core {
             }
             Ok(calls) => {
                 turn.rounds += 1;
-                turn.awaits = calls.iter().map(|call| call.id().clone()).collect();
                 self.turn = Some(turn);
-                self.is_to_be_logged = true;
-                return Next::RunTools(calls);
+                return self.run_tools(id, calls);
             }
         };
         self.turn = Some(turn);
         self.end_turn(id, &end);
         Next::Ended(end)
+    }
+
+    fn run_tools(&mut self, id: SpeechId, calls: Vec<ToolCall>) -> Next {
+        if let Some(turn) = self.turn_of(id) {
+            turn.awaits = calls.iter().map(|call| call.id().clone()).collect();
+        }
+        self.is_to_be_logged = true;
+        Next::RunTools(calls)
+    }
+
+    /// Ends the broken calls of an answer, each with its reason, and returns the others.
+    fn end_broken(&mut self, calls: Vec<ToolCall>, broken: &[(ToolCallId, NoResult)]) -> Vec<ToolCall> {
+        let reason = |call: &ToolCall| broken.iter().find(|(id, _)| id == call.id()).map(|(_, reason)| reason);
+        calls
+            .into_iter()
+            .filter(|call| match reason(call) {
+                Some(reason) => {
+                    self.end_call(call, reason);
+                    false
+                }
+                None => true,
+            })
+            .collect()
     }
 
     /// Adds the part of an answer that was generated before the turn ended. Its tool calls are not run.
@@ -147,7 +204,7 @@ impl Core {
         mark: Option<Attribute>,
         ear: &mut dyn Ear,
     ) -> Result<Vec<ToolCall>, ManagerError> {
-        let Answer { text, calls, asked_ms, first_token_ms } = std::mem::take(&mut turn.answer);
+        let Answer { text, calls, asked_ms, first_token_ms, .. } = std::mem::take(&mut turn.answer);
         let text_bytes = if is_blank(&text) { 0 } else { text.len() };
         let text = (text_bytes > 0).then(|| Content::from(text));
         let contents: Vec<Content> = text.into_iter().chain(calls.iter().cloned().map(Content::from)).collect();
@@ -156,10 +213,10 @@ impl Core {
         }
         let now_ms = self.now_ms();
         // A message holds the record of one turn, so a second turn must not merge into it. A fixed sentence stays one.
-        let stays_apart = |last: &PlainMessage| last.metadata().turn().is_some() || last.message().is_fixed();
+        let stays_apart = |last: &PlainMessage| last.metadata().turn().is_some() || last.is_fixed();
         let is_apart = self.manager.all().next_back().is_some_and(stays_apart);
         let added = match is_apart {
-            true => self.manager.add_apart(Role::Assistant, contents.clone()),
+            true => self.manager.add_apart(Draft::new(Role::Assistant, contents.clone())),
             false => self.manager.add_assistant(contents.clone()),
         };
         let mut entry = added?;

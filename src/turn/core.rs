@@ -15,6 +15,7 @@ use crate::log::CallId;
 use crate::manager::MessagesManager;
 use crate::memory::ToolHistory;
 use crate::message::{MessageId, MessageWrapper, PlainMessage, ToolCall, ToolCallId};
+use crate::model::NoResult;
 use crate::policy::{Calibrated, CharacterEstimator, Tokens};
 
 pub(crate) type Manager = MessagesManager<PlainMessage>;
@@ -77,6 +78,16 @@ pub(crate) struct Turn {
     pub(super) answer: Answer,
     /// The tool calls that the turn waits for, or waited for last.
     pub(super) awaits: Vec<ToolCallId>,
+    /// Whether a tool that acts once did not run, because the log was late.
+    pub(super) is_not_done: bool,
+    /// Whether the model was asked again because of a broken tool call. That happens once.
+    pub(super) is_corrected: bool,
+    /// Whether an answer was blank, so that the model was asked again. That happens once.
+    pub(super) was_blank: bool,
+    /// Whether the last answer was cut off and had tool calls.
+    pub(super) has_dropped_calls: bool,
+    /// Whether the next answer may be longer, because a tool call was cut off.
+    pub(super) needs_room: bool,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
     /// The tool calls whose outcome is in the request, until the next words report it.
@@ -90,8 +101,23 @@ pub(crate) struct Turn {
 pub(super) struct Answer {
     pub text: String,
     pub calls: Vec<ToolCall>,
+    /// The calls among them that cannot run, because their arguments are incomplete or no JSON.
+    pub broken: Vec<(ToolCallId, NoResult)>,
     pub asked_ms: i64,
     pub first_token_ms: Option<i64>,
+}
+
+impl Turn {
+    /// Returns the text of the answer that is not in the conversation yet.
+    pub fn unfinished_text(&self) -> &str {
+        &self.answer.text
+    }
+
+    /// Notes a sentence that filled a silence.
+    pub fn note_filler(&mut self, bytes: usize) {
+        self.recorder.fillers += 1;
+        self.generated_bytes += bytes;
+    }
 }
 
 impl Core {
@@ -153,6 +179,11 @@ impl Core {
             has_spoken: false,
             answer: Answer::default(),
             awaits: Vec::new(),
+            is_not_done: false,
+            is_corrected: false,
+            was_blank: false,
+            has_dropped_calls: false,
+            needs_room: false,
             rounds: 0,
             reports: Vec::new(),
             generated_bytes: 0,
@@ -187,7 +218,12 @@ impl Core {
             task.abort();
         }
         self.commit_partial(&mut turn, ear);
-        let ended = EndedTurn { id: turn.id, has_spoken: turn.has_spoken };
+        let ended = EndedTurn {
+            id: turn.id,
+            has_spoken: turn.has_spoken,
+            is_not_done: turn.is_not_done,
+            has_dropped_calls: turn.has_dropped_calls,
+        };
         let Ended { end: reply_end, added_bytes, message } = ear.ended(&ended, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, end: reply_end, generated_bytes });

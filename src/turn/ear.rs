@@ -48,6 +48,10 @@ pub(crate) struct EndedTurn {
     pub id: SpeechId,
     /// Whether the model said anything.
     pub has_spoken: bool,
+    /// Whether a tool that acts once did not run, because the log was late.
+    pub is_not_done: bool,
+    /// Whether the answer was cut off and had tool calls, so that it promised more than was done.
+    pub has_dropped_calls: bool,
 }
 
 /// The reaction of an [`Ear`] to the end of a turn.

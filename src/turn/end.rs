@@ -2,7 +2,7 @@
 
 use crate::manager::ManagerError;
 use crate::message::{Text, TurnRecord};
-use crate::model::{Failure, ModelError, StopReason};
+use crate::model::{ModelError, StopReason};
 
 /// How a turn ended.
 #[derive(Debug)]
@@ -57,28 +57,12 @@ impl TurnFailure {
         match self {
             Self::NoModel => "noModel",
             Self::NothingToAnswer => "nothingToAnswer",
-            Self::Model(error) => failure_word(error.kind()),
+            Self::Model(error) => error.kind().word(),
             Self::Blank => "blank",
             Self::TooManyToolRounds { .. } => "tooManyToolRounds",
             Self::Manager(_) => "conversationFull",
             Self::Panicked => "panicked",
         }
-    }
-}
-
-/// Returns the word for a failure in logs and spans.
-pub(super) fn failure_word(failure: &Failure) -> &'static str {
-    match failure {
-        Failure::Invalid(_) => "invalid",
-        Failure::Refused(_) => "refused",
-        Failure::Denied(_) => "denied",
-        Failure::Throttled => "throttled",
-        Failure::Unavailable(_) => "unavailable",
-        Failure::Unreachable => "unreachable",
-        Failure::TimedOut { .. } => "timeout",
-        Failure::Cut => "cut",
-        Failure::Truncated => "truncated",
-        Failure::Malformed(_) => "malformed",
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::log::CallId;
 use crate::message::{Outcome, ToolCallId, ToolResult};
 use crate::model::{Failure, NOT_RUN, OUTCOME_UNKNOWN, StopReason, Usage};
 
@@ -22,13 +23,13 @@ impl fmt::Display for SpeechId {
 /// One observer may serve one call or all calls of a process. It may use the session or the conversation. It is called
 /// in the middle of a turn, so it must not block.
 pub trait Observer: Send + Sync {
-    /// Receives an event.
-    fn observe(&self, event: &CallEvent);
+    /// Receives an event of a call.
+    fn observe(&self, call_id: &CallId, event: &CallEvent);
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
-    fn observe(&self, event: &CallEvent) {
-        (**self).observe(event);
+    fn observe(&self, call_id: &CallId, event: &CallEvent) {
+        (**self).observe(call_id, event);
     }
 }
 
@@ -45,6 +46,18 @@ pub enum CallEvent {
     TurnStarted {
         /// The reply.
         speech: SpeechId,
+    },
+    /// The request goes to another model, because the first one failed or is slow. The fields are those of
+    /// [`ModelEvent::Switched`](crate::model::ModelEvent::Switched).
+    ModelSwitched {
+        /// The reply.
+        speech: SpeechId,
+        /// The name of the model that was asked, or that is skipped.
+        from: Arc<str>,
+        /// The name of the model that is asked now.
+        to: Arc<str>,
+        /// A word for the reason.
+        reason: &'static str,
     },
     /// The first text of an answer arrived. A turn has one answer per request. An answer without text has no such
     /// event.
@@ -74,6 +87,15 @@ pub enum CallEvent {
     Used {
         /// The tokens.
         usage: Usage,
+    },
+    /// The caller waits for a running reply and hears nothing. Text counts as heard for as long as it takes to say it.
+    Silence {
+        /// The reply.
+        speech: SpeechId,
+        /// The length of the silence.
+        after_ms: u32,
+        /// Whether a [filler](crate::call::CallSettings::with_fillers) is spoken.
+        is_filled: bool,
     },
     /// The caller was not understood and is asked to repeat.
     AskedToRepeat {
@@ -129,6 +151,12 @@ pub enum CallEvent {
         after_ms: u32,
         /// The tokens that it used.
         usage: Usage,
+    },
+    /// The model's adapter changed a request so that the provider accepts it. A `tracing` event of level warn names each
+    /// change, and the turn record has them.
+    Repaired {
+        /// The number of changes.
+        repairs: u32,
     },
     /// The log's writer accepted changes.
     Submitted {

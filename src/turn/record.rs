@@ -1,9 +1,11 @@
 //! The [`TurnRecord`] of a turn, which is stored with its last message.
 
+use std::sync::Arc;
+
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
-use crate::message::{MessageId, MessageWrapper, RequestRecord, TokenRecord, TurnRecord};
+use crate::message::{MessageId, RequestRecord, TokenRecord, TurnRecord};
 use crate::model::Usage;
 use crate::policy::Tokens;
 
@@ -11,6 +13,8 @@ use crate::policy::Tokens;
 #[derive(Default)]
 pub(super) struct Recorder {
     pub requests: Vec<RequestRecord>,
+    /// The number of sentences that filled a silence.
+    pub fillers: u32,
     /// The last message that the turn added.
     pub message: Option<MessageId>,
 }
@@ -37,17 +41,28 @@ impl Core {
         true
     }
 
+    /// Records that a turn's last request goes to another model. Returns `false` if the turn is over.
+    pub(super) fn record_switch(&mut self, id: SpeechId, from: Arc<str>, to: Arc<str>, reason: &'static str) -> bool {
+        let switch = format!("{from} -> {to}: {reason}");
+        let is_running = self.record_request(id, |record| record.switches.push(switch.into()));
+        if is_running {
+            self.events.push(CallEvent::ModelSwitched { speech: id, from, to, reason });
+        }
+        is_running
+    }
+
     /// Stores the record of an ended turn.
     ///
     /// It goes to the turn's last message, else to `fixed`, the message that the ear added, else to the conversation's last
     /// message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
-        let Recorder { requests, message } = turn.recorder;
-        let last = || self.manager.all().next_back().map(MessageWrapper::id);
+        let Recorder { requests, fillers, message } = turn.recorder;
+        let last = || self.manager.all().next_back().map(|wrapper| wrapper.id());
         let Some(message) = message.or(fixed).or_else(last) else { return };
         let (end, reason) = end.words();
         let mut record = TurnRecord::default();
         (record.end, record.reason, record.end_ms, record.requests) = (end, reason, self.now_ms(), requests);
+        record.fillers = fillers;
         if let Some(mut entry) = self.manager.entry(&message) {
             let record = record.after(entry.metadata().turn());
             entry.set_turn(record);

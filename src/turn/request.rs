@@ -36,6 +36,9 @@ impl Core {
             request.tools = setup.tools.specs();
         }
         request.inference = setup.inference.clone();
+        if self.turn_of(id)?.needs_room {
+            request.inference.max_tokens = request.inference.max_tokens.map(|max| max.saturating_mul(2));
+        }
         let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
         // Only an unreported outcome can be told, and then it is news no more.
         self.news.retain(|id| reports.contains(id));

@@ -5,7 +5,7 @@ use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use super::limit::bounded;
 use crate::manager::ManagerError;
-use crate::message::{Content, MessageWrapper, PlainMessage, ToolCall, ToolCallId, ToolResult};
+use crate::message::{Content, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
 
 /// The reason why the result of a tool was not added.
@@ -105,7 +105,7 @@ impl Core {
         if open.is_empty() {
             return Vec::new();
         }
-        let all = self.manager.all().flat_map(|wrapper| PlainMessage::contents(wrapper).iter());
+        let all = self.manager.all().flat_map(|wrapper| wrapper.contents());
         all.filter_map(Content::as_tool_call).filter(|call| open.contains(&call.id())).cloned().collect()
     }
 

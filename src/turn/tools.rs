@@ -54,7 +54,12 @@ fn start<H: Host>(host: &H, turn: SpeechId, call: ToolCall, setup: &Setup) {
         let patience = if tool.acting.acts_once() { setup.log_timeout } else { PATIENCE };
         if !host.stored(from_now(patience)).await {
             if tool.acting.acts_once() {
-                return host.with(|core| core.end_call(&call, &NoResult::NotLogged));
+                return host.with(|core| {
+                    core.end_call(&call, &NoResult::NotLogged);
+                    if let Some(turn) = core.turn_of(turn) {
+                        turn.is_not_done = true;
+                    }
+                });
             }
             host.with(|core| core.events.push(CallEvent::ToolUnlogged { id: call.id().clone() }));
         }

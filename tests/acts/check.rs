@@ -92,7 +92,7 @@ fn assert_valid(window: &[Message]) {
     for (index, message) in window.iter().enumerate() {
         let expected = if index % 2 == 0 { Role::User } else { Role::Assistant };
         assert_eq!(message.role(), expected, "message {index} of {window:?}");
-        assert!(!message.contents().is_empty() && !message.contents().iter().any(Content::is_blank));
+        assert!(!message.contents().is_empty() && !message.contents().texts().any(|text| text.trim().is_empty()));
         let results = message.contents().iter().filter_map(Content::as_result);
         let answered: Vec<String> = results.map(|result| result.tool_call_id().to_string()).collect();
         assert_eq!(answered.len(), asked.len(), "{message:?} answers {asked:?}");

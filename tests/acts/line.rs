@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
-    Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
+    MemoryLog, Put, WriterLease,
 };
 
 use super::process::Process;
@@ -57,7 +57,7 @@ impl Line {
 }
 
 fn failed() -> LogError {
-    LogError::backend("an operation", Remedy::Retry, "the history made it fail")
+    LogError::backend("an operation", LogErrorKind::Unavailable, "the history made it fail")
 }
 
 impl CallLog for Line {

@@ -9,8 +9,8 @@ use tokio::time::{sleep, timeout};
 use verbale::call::{CallBuilder, CallSession};
 use verbale::clock::{SequentialIds, SystemIds};
 use verbale::conversation::{CallEvent, Observer};
-use verbale::log::{CallHeader, LogWriter, WriterSettings};
-use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage};
+use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
+use verbale::{Message, MessageWrapper, PlainMessage};
 
 use super::bookings::Kind;
 use super::caller;
@@ -71,7 +71,7 @@ impl Process {
 
     fn writer(&self) -> LogWriter {
         let line = Arc::new(Line { process: self.clone() });
-        let randomness = Arc::new(verbale::clock::SeededRandomness::new(self.number()));
+        let randomness = Arc::new(verbale::clock::SeededRandomness::from(self.number()));
         let settings = WriterSettings::default().with_randomness(randomness);
         let (writer, task) = LogWriter::new(line, settings);
         tokio::spawn(task.run());
@@ -97,8 +97,7 @@ impl Process {
             match writer.resume::<PlainMessage>(&self.world().call_id(), Duration::from_secs(5)).await {
                 Ok((manager, call)) => {
                     let clock = Arc::new(self.world().clone());
-                    let manager =
-                        MessagesManager::restore_with_clock(manager.records(), clock, Arc::new(SystemIds)).unwrap();
+                    let manager = manager.with_clock(clock, Arc::new(SystemIds));
                     let call = self.builder().log(call).resume(manager).unwrap();
                     *self.0.session.lock().unwrap() = Some(Arc::new(call));
                     self.world().count("call taken over");
@@ -132,7 +131,7 @@ impl fmt::Display for Process {
 struct Seen(Process);
 
 impl Observer for Seen {
-    fn observe(&self, event: &CallEvent) {
+    fn observe(&self, _: &CallId, event: &CallEvent) {
         if let CallEvent::ToolUnlogged { id } = event {
             self.0.world().truth().unlogged.insert(id.to_string());
         }

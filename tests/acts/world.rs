@@ -106,7 +106,7 @@ pub struct Effect {
 
 impl World {
     pub fn of_seed(seed: u64) -> Self {
-        let dice = SeededRandomness::new(seed);
+        let dice = SeededRandomness::from(seed);
         let below = |sides: u64| dice.next_u64() % sides;
         let level = |all: [u64; 3]| all[below(3) as usize];
         let mut at = 0;

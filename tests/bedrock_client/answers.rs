@@ -1,13 +1,16 @@
 //! Answers in a stream and in one piece.
 
+use std::str::FromStr;
+
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
 use serde_json::json;
 use verbale::bedrock::{BedrockSettings, Profile};
-use verbale::model::{Failure, ModelEvent, Partial, StopReason, Usage};
+use verbale::message::{ToolCallId, ToolName};
+use verbale::model::{Failure, ModelEvent, ModelRequest, Partial, StopReason, Usage};
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{ToolCall, Value};
+use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 
-use super::{CLAUDE, LLAMA, ask, claude, fail, for_summaries, for_turns, question, text, tool};
+use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 
 fn usage(input: u64, read: u64, write: u64, output: u64) -> ModelEvent {
     let mut usage = Usage::default();
@@ -106,38 +109,63 @@ async fn stop_reasons_are_mapped() {
 }
 
 #[tokio::test]
-async fn malformed_call_is_an_error_and_truncated_call_is_dropped() {
+async fn unreadable_and_cut_calls_are_events() {
     let bedrock = FakeBedrock::new();
-    for (model, text_bytes) in [(claude(&bedrock), 2), (for_summaries(&bedrock, BedrockSettings::new(CLAUDE)), 0)] {
-        bedrock.reply(ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\": 4711,}"));
-        let (failure, received) = fail(&model, question()).await;
-        let why = "a tool call: arguments of 14 bytes are not JSON: error at line 1, column 14";
-        assert_eq!((failure, received.text_bytes), (Failure::Malformed(why.to_owned()), text_bytes));
-    }
-
-    for reply in [
-        ScriptedReply::text("On").tool_call("no id: 4711", "get_parcel", json!({})),
-        ScriptedReply::text("On").tool_call("call_1", "no name: 4711", json!({})),
-    ] {
-        for model in [claude(&bedrock), for_summaries(&bedrock, BedrockSettings::new(CLAUDE))] {
-            bedrock.reply(reply.clone());
-            assert!(matches!(fail(&model, question()).await.0, Failure::Malformed(_)));
+    let (id, name) = (ToolCallId::from_str("call_1").unwrap(), ToolName::from_str("get_parcel").unwrap());
+    let reason = "arguments of 14 bytes are not JSON: error at line 1, column 14".into();
+    let unreadable = ModelEvent::UnreadableToolCall { id: id.clone(), name: name.clone(), reason };
+    let cut = ModelEvent::CutToolCall { id, name };
+    for model in [claude(&bedrock), for_summaries(&bedrock, BedrockSettings::new(CLAUDE))] {
+        for (arguments, stop, call) in [
+            ("{\"pin\": 4711,}", Stop::ToolUse, unreadable.clone()),
+            ("{\"pin\"", Stop::MaxTokens, cut.clone()),
+            ("", Stop::MaxTokens, cut.clone()),
+        ] {
+            let reply = ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", arguments);
+            bedrock.reply(reply.stop(stop.clone()).usage(1, 1));
+            let events = ask(&model, question()).await.unwrap();
+            let stop = if stop == Stop::ToolUse { StopReason::ToolUse } else { StopReason::MaxTokens };
+            assert_eq!(events, [text("On"), call, ModelEvent::Stop(stop), usage(1, 0, 0, 1)]);
+            assert!(!format!("{events:?}").contains("4711"));
         }
     }
+}
 
-    bedrock.reply(
-        ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\"").stop(Stop::MaxTokens).usage(1, 1),
-    );
-    let events = ask(&claude(&bedrock), question()).await.unwrap();
-    assert_eq!(events, [text("On"), ModelEvent::Stop(StopReason::MaxTokens), usage(1, 0, 0, 1)]);
+#[tokio::test]
+async fn any_id_and_name_of_a_tool_call_is_taken_and_sent_back() {
+    let bedrock = FakeBedrock::new();
+    for (model_id, id, tool_name) in [
+        ("moonshotai.kimi-k2.5", "functions.get_parcel:0", "get_parcel"),
+        (CLAUDE, "functions.get_parcel:0", "get_parcel"),
+        (CLAUDE, "", "browser.navigate"),
+        (NOVA, "my id: é/1", "$READFILE"),
+        (LLAMA, &"x".repeat(70), "get parcel"),
+    ] {
+        let model = for_turns(&bedrock, BedrockSettings::new(model_id).with_cache_points(false));
+        let mut manager = MessagesManager::<PlainMessage>::new();
+        manager.add_user("When does it arrive?").unwrap();
+        bedrock.reply(ScriptedReply::default().tool_call(id, tool_name, json!({"id": 17})));
+        let request = |manager: &MessagesManager<PlainMessage>| ModelRequest {
+            tools: [tool("get_parcel")].into(),
+            ..window(manager)
+        };
+        let events = ask(&model, request(&manager)).await.unwrap();
+        let ModelEvent::ToolCall(call) = &events[0] else { panic!("{events:?}") };
+        assert_eq!(call.name().as_str() == "get_parcel", tool_name == "get_parcel");
+        manager.add_assistant(call.clone()).unwrap();
+        manager.add_user(call.success("On Friday.")).unwrap();
+        ask(&model, request(&manager)).await.unwrap();
+        let again = bedrock.requests().last().unwrap().input().messages().to_vec();
+        let sent = again[1].content[0].as_tool_use().unwrap().tool_use_id.clone();
+        assert_eq!(again[2].content[0].as_tool_result().unwrap().tool_use_id, sent);
+    }
+    assert_eq!(bedrock.counters().refused, 0);
 }
 
 #[tokio::test]
 async fn custom_profile_is_applied() {
     let bedrock = FakeBedrock::new();
-    let mut profile = Profile::for_model(CLAUDE);
-    profile.streams_with_tools = false;
-    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_profile(profile));
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_profile(Profile::for_model(LLAMA)));
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
     ask(&model, request).await.unwrap();

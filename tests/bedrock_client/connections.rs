@@ -3,17 +3,12 @@
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
-use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use futures_util::StreamExt;
-use tokio::time::Instant;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::model::{Failure, Model};
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, question, text};
-
-/// The maximum backoff of a turn.
-const BACKOFF: Duration = Duration::from_millis(50);
 
 #[tokio::test]
 async fn request_is_sent_when_the_answer_is_polled() {
@@ -52,43 +47,26 @@ async fn dropping_before_the_answer_cancels_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_is_retried_once_after_a_short_backoff() {
-    let bedrock = FakeBedrock::new();
-    let model = claude(&bedrock);
-    bedrock.reply(ScriptedReply::refused(BedrockException::Throttling));
-    bedrock.reply(ScriptedReply::text("On"));
-    let from = Instant::now();
-    assert_eq!(ask(&model, question()).await.unwrap()[0], text("On"));
-    assert!(from.elapsed() <= BACKOFF + Duration::from_millis(10), "{:?}", from.elapsed());
-    assert_eq!(bedrock.counters().requests, 2);
-
-    let busy = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
-    assert_eq!(fail(&claude(&busy), question()).await.0, Failure::Throttled);
-    assert_eq!(busy.counters().requests, 2);
-    assert_eq!(fail(&for_summaries(&busy, BedrockSettings::new(CLAUDE)), question()).await.0, Failure::Throttled);
-    assert_eq!(busy.counters().requests, 5);
-}
-
-#[tokio::test(start_paused = true)]
-async fn turns_have_a_separate_retry_budget() {
-    let busy = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
-    let retries = RetryConfig::standard().with_initial_backoff(BACKOFF);
-    let others = Client::from_conf(busy.sdk_config().retry_config(retries).build());
-    let others = BedrockModel::for_turns(others, BedrockSettings::new(CLAUDE));
-    for _ in 0..200 {
-        fail(&others, question()).await;
+async fn turn_is_sent_once_and_its_error_says_whether_to_retry() {
+    let throttled = || ScriptedReply::refused("ThrottlingException");
+    let in_stream = |events| ScriptedReply::text("On Friday").exception_after(events, "ThrottlingException");
+    for (reply, text_bytes) in [(throttled(), 0), (in_stream(0), 0), (in_stream(1), 0), (in_stream(2), 2)] {
+        let bedrock = FakeBedrock::new();
+        bedrock.reply(reply);
+        let (_, error) = ask(&claude(&bedrock), question()).await.unwrap_err();
+        assert_eq!((error.kind(), error.received().text_bytes), (&Failure::Throttled, text_bytes));
+        assert!(error.is_retryable());
+        assert_eq!(bedrock.counters().requests, 1);
     }
-    let before = busy.counters().requests;
-    fail(&others, question()).await;
-    assert_eq!(busy.counters().requests, before + 1, "their budget is used up");
-    fail(&claude(&busy), question()).await;
-    assert_eq!(busy.counters().requests, before + 3);
+    let busy = FakeBedrock::answering(|_| ScriptedReply::refused("ThrottlingException"));
+    assert_eq!(fail(&for_summaries(&busy, BedrockSettings::new(CLAUDE)), question()).await.0, Failure::Throttled);
+    assert_eq!(busy.counters().requests, 3);
 }
 
 #[tokio::test]
 async fn answer_is_not_retried_after_its_first_text() {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::text("a b").exception_after(2, BedrockException::Throttling));
+    bedrock.reply(ScriptedReply::text("a b").exception_after(2, "ThrottlingException"));
     let (failure, received) = fail(&claude(&bedrock), question()).await;
     assert_eq!((failure, received.text_bytes), (Failure::Throttled, 1));
     assert_eq!(bedrock.counters().requests, 1);

@@ -5,8 +5,10 @@ mod answers;
 mod connections;
 mod deadlines;
 mod failures;
+mod families;
 mod prefix;
 mod requests;
+mod resent;
 
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
@@ -17,6 +19,7 @@ use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Value};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
+const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 const LLAMA: &str = "us.meta.llama4-maverick-17b-instruct-v1:0";
 
 fn for_turns(bedrock: &FakeBedrock, settings: BedrockSettings) -> BedrockModel {

@@ -119,10 +119,8 @@ async fn cache_points_are_left_out_if_unsupported_or_turned_off() {
         let bodies = bodies(&bedrock, settings.clone()).await;
         assert_eq!(bodies[6].matches(POINT).count(), points, "{settings:?}");
     }
-    let mut few = Profile::for_model(CLAUDE);
-    few.max_cache_points = 1;
-    let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE).with_profile(few)).await;
-    assert!(bodies.iter().all(|body| body.matches(POINT).count() == 1));
+    let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE).with_profile(Profile::strict())).await;
+    assert!(bodies.iter().all(|body| !body.contains(POINT)));
     assert_eq!(bedrock.counters().refused, 0);
     bedrock.reply(ScriptedReply::text("On Friday."));
     ask(&claude(&bedrock), question()).await.unwrap();

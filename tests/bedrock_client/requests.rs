@@ -143,7 +143,7 @@ async fn invalid_request_is_repaired_and_reported() {
             "toolConfig.tools: removed tools with the name of another tool",
             "messages.2: merged into the message before, which has the same role",
             "messages.0: inserted a user message `...`, because the conversation started with the assistant",
-            "messages.1.content.1: replaced a tool call with text, because it is invalid or has no result",
+            "messages.1.content.1: replaced a tool call with text, because it has no result",
             "messages.4: added a user message `...`, because the conversation ended with the assistant",
         ]
     );

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::sleep;
-use verbale::call::{CallSession, ReplyEvent, SessionError, SpeechId};
+use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SessionError, SpeechId};
 use verbale::conversation::CallEvent;
-use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, Remedy, WriterSettings};
+use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::ResultContent;
-use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolError, ToolSpec};
+use verbale::model::{Failure, Inference, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::testing::{FaultyLog, LogFault};
 use verbale::{MessagesManager, PlainMessage, Value};
 
@@ -30,7 +30,7 @@ impl Log {
         let is_away = Arc::new(AtomicBool::new(false));
         let away = is_away.clone();
         let fault = move |method: &str, _: Option<&CallId>, _| {
-            (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(Remedy::Retry))
+            (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(LogErrorKind::Unavailable))
         };
         Self { log: Arc::new(FaultyLog::new(MemoryLog::new(), fault)), is_away }
     }
@@ -138,12 +138,22 @@ async fn act_does_not_run_without_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn caller_hears_that_nothing_was_done_if_the_model_fails_too() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let denied = vec![Step::Fail(Failure::Denied(String::new()))];
+    let call = log.open(&Scripted::new([calls("", "c1", "book"), denied]), bookings.tool(100).acts_once());
+    log.set_away(true);
+    assert!(ask(&call, "Book it").await.contains("nothing was changed"));
+    assert_eq!(bookings.counts(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_tools_wait_a_little_and_report_it() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = events.clone();
     struct Seen(Arc<Mutex<Vec<CallEvent>>>);
     impl verbale::conversation::Observer for Seen {
-        fn observe(&self, event: &CallEvent) {
+        fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
             self.0.lock().unwrap().push(event.clone());
         }
     }
@@ -651,4 +661,50 @@ async fn throttled_model_is_asked_again_within_the_deadline() {
     assert!(ask(&call, "Hello?").await.contains("sorry"));
     assert!((6_000..8_000).contains(&(call.now_ms() - begun)), "{}", call.now_ms() - begun);
     assert!((5..20).contains(&model.requests().len()), "{}", model.requests().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_call_is_corrected_once() {
+    let broken = || vec![Step::Broken("c1", "book"), Step::Stop(StopReason::ToolUse)];
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([broken(), calls("", "c2", "book"), words("Booked.")]);
+    let call = log.open(&model, bookings.tool(10));
+    assert_eq!(ask(&call, "Book it").await, "Booked.");
+    assert_eq!(bookings.counts(), (1, 1));
+    assert_eq!(shown(&call)[1..3], ["assistant call(c1)", "user result(c1: NotRun)"]);
+
+    let model = Scripted::new([broken(), broken()]);
+    let call = builder(&model).tool(bookings.tool(10)).open().unwrap();
+    assert!(ask(&call, "Book it").await.contains("sorry"));
+    assert_eq!((bookings.counts(), model.requests().len()), ((1, 1), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_that_was_cut_off_never_runs_and_gets_more_room() {
+    let cut =
+        || vec![Step::Say("I will book that now. "), Step::CutCall("c1", "book"), Step::Stop(StopReason::MaxTokens)];
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([cut(), calls("", "c2", "book"), words("Booked.")]);
+    let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+    let mut inference = Inference::default();
+    inference.max_tokens = Some(100);
+    let call = builder(&model)
+        .tool(bookings.tool(10))
+        .config(|config| config.with_inference(inference))
+        .log(handle)
+        .open()
+        .unwrap();
+    assert_eq!(ask(&call, "Book it").await, "I will book that now. Booked.");
+    assert_eq!(bookings.counts(), (1, 1));
+    let room: Vec<_> = model.requests().iter().map(|request| request.inference.max_tokens).collect();
+    assert_eq!(room, [Some(100), Some(200), Some(200)]);
+
+    let call = builder(&Scripted::new([cut(), cut()])).tool(bookings.tool(10)).open().unwrap();
+    call.caller_said("Book it").unwrap();
+    let (_, end) = read(call.reply().unwrap()).await;
+    // The caller would wait for what the words promise.
+    assert_eq!(end, ReplyEnd::Failed(None));
+    assert_eq!(bookings.counts(), (1, 1));
 }

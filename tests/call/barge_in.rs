@@ -1,8 +1,8 @@
 //! Barge-ins: the request is cancelled, and reports refine the heard text, however late they come.
 
+use verbale::Timing;
 use verbale::call::{Effect, Played, ReplyEnd};
 use verbale::model::StopReason;
-use verbale::{MessageWrapper, Timing};
 
 use crate::support::{
     REPEATED, SUPERSEDED, Scripted, Step, answer, call, pass, read, shown, turn, why_ignored, window, words,
@@ -75,17 +75,18 @@ async fn late_start_of_playback_renews_the_estimate() {
     let start_ms = call.now_ms();
     pass(1_000).await;
     call.caller_started_speaking(start_ms + 1_000);
-    assert!(shown(&call)[1].contains("heard \"\" by estimate"));
+    // Until then, playback counts from when the words were handed out.
+    assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
     let played = || {
         call.conversation().read(|manager| {
             let metadata = manager.meta_messages()[1].metadata();
             [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).map(|ms| ms - start_ms))
         })
     };
-    assert_eq!(played(), [None, None]);
-    assert_eq!(call.playback_started(speech, start_ms), Effect::Applied);
-    assert_eq!(played(), [Some(0), Some(1_000)]);
-    assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
+    assert_eq!(played(), [None, Some(1_000)]);
+    assert_eq!(call.playback_started(speech, start_ms + 500), Effect::Applied);
+    assert_eq!(played(), [Some(500), Some(1_000)]);
+    assert!(shown(&call)[1].contains("heard \"Your\" by estimate"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +134,7 @@ async fn rate_of_speech_is_measured() {
     // 74 bytes in 2.5 s are twice the default rate.
     let speech = answer(&call, "My balance?").await;
     call.playback_started(speech, call.now_ms());
-    call.playback_finished(speech, call.now_ms() + 2_467);
+    call.playback_finished(speech, call.now_ms() + 2_500);
     let speech = answer(&call, "Again?").await;
     call.playback_started(speech, call.now_ms());
     pass(1_000).await;

@@ -14,6 +14,7 @@ mod log;
 mod marks;
 mod random;
 mod same_as_run;
+mod silence;
 mod summaries;
 mod support;
 mod threads;

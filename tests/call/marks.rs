@@ -2,7 +2,7 @@
 
 use verbale::call::{Effect, Played, Utterance};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolSpec};
-use verbale::{MessageWrapper, Timing, Value};
+use verbale::{Timing, Value};
 
 use crate::support::{
     BLANK, REPEATED, START_MS, SUPERSEDED, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn,

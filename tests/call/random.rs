@@ -126,11 +126,11 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         .tool(Tool::raw(spec("slow"), slow))
         .tool(Tool::raw(spec("panics"), panics))
         .tool(Tool::external(spec("external")))
-        .summarizer(Unsteady(Dice(SeededRandomness::new(seed + 1_000_000))))
+        .summarizer(Unsteady(Dice(SeededRandomness::from(seed + 1_000_000))))
 }
 
 async fn sequence(seed: u64) {
-    let dice = Dice(SeededRandomness::new(seed));
+    let dice = Dice(SeededRandomness::from(seed));
     let model = Scripted::new(script(&dice));
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());

@@ -116,7 +116,7 @@ async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let model = Scripted::new(answers.to_vec());
     let clock = Arc::new(TokioClock(Instant::now()));
     let models = Models::default().with("default", "default", model.clone());
-    let manager = MessagesManager::with_clock(clock, Arc::new(SequentialIds::default()));
+    let manager = MessagesManager::new().with_clock(clock, Arc::new(SequentialIds::default()));
     let conversation =
         Conversation::from_manager(CallId::new("CA1").unwrap(), manager).with_config(config(Config::new(models)));
     for turn in 0..turns {

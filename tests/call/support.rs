@@ -20,6 +20,10 @@ pub enum Step {
     Wait(u64),
     Say(&'static str),
     Call(&'static str, &'static str),
+    /// A tool call whose arguments are not JSON.
+    Broken(&'static str, &'static str),
+    /// A tool call that is cut off.
+    CutCall(&'static str, &'static str),
     Stop(StopReason),
     /// Reports the usage: input tokens in proportion to the request, and these output tokens.
     Use(u64),
@@ -118,6 +122,14 @@ impl Stream for Answer {
                 }
                 Some(Step::Say(text)) => ModelEvent::Text(text.into()),
                 Some(Step::Call(id, tool)) => ModelEvent::ToolCall(ToolCall::new(id, tool, Value::Null).unwrap()),
+                Some(Step::Broken(id, tool)) => ModelEvent::UnreadableToolCall {
+                    id: id.parse().unwrap(),
+                    name: tool.parse().unwrap(),
+                    reason: "expected value at line 1 column 2".into(),
+                },
+                Some(Step::CutCall(id, tool)) => {
+                    ModelEvent::CutToolCall { id: id.parse().unwrap(), name: tool.parse().unwrap() }
+                }
                 Some(Step::Stop(reason)) => ModelEvent::Stop(reason),
                 Some(Step::Use(output)) => {
                     let mut usage = Usage::default();

@@ -24,7 +24,7 @@ async fn quick(_: Value, _: ToolContext) -> Result<Vec<verbale::message::ResultC
 async fn observers_and_tools_may_use_the_session() {
     struct Asks(std::sync::OnceLock<std::sync::Weak<CallSession>>, AtomicUsize);
     impl Observer for Asks {
-        fn observe(&self, event: &CallEvent) {
+        fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
             if let Some(call) = self.0.get().and_then(std::sync::Weak::upgrade) {
                 call.conversation().metrics();
                 call.is_answerable();

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind, Tenant, WriterLease};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
+use verbale::message::Map;
 
-use super::changes::{call_end, open};
-use super::conformance::{START_MS, call, message, put, put_as, read, summary};
+use super::support::{START_MS, call, call_end, message, open, put, put_as, read, summary};
 
 /// Returns a log in an empty table in memory.
 pub async fn log() -> DynamoLog {
@@ -60,6 +60,27 @@ async fn header_has_the_documented_attributes() {
 }
 
 #[tokio::test]
+async fn header_with_a_caller_is_in_both_indexes() {
+    let caller = CallerId::new("+4930123456", b"0123456789abcdef").unwrap();
+    let attributes = Map::new([("language".to_owned(), "de".into())].into()).unwrap();
+    let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_caller(caller).with_attributes(attributes);
+    let of_bank = header.clone().with_tenant(Tenant::new("bank").unwrap());
+    for (header, partition) in [(header, "CALLER#"), (of_bank, "CALLER#bank#")] {
+        let (log, client) = log_and_client().await;
+        log.open_call(&header).await.unwrap();
+        // One unit for the table and one for each index.
+        let cost = log.cost();
+        assert_eq!((cost.requests, cost.write_units as u32), (1, 3));
+        let found = items(&client).await.remove(0);
+        let hash = found["caller"].as_s().unwrap();
+        assert!(hash.len() == 32 && !format!("{found:?}").contains("30123456"), "{found:?}");
+        assert_eq!(found["gsi2pk"].as_s().unwrap(), &format!("{partition}{hash}"));
+        assert_eq!(found["gsi2sk"], found["gsi1sk"]);
+        assert_eq!(found["attributes"].as_m().unwrap()["language"].as_s().unwrap(), "de");
+    }
+}
+
+#[tokio::test]
 async fn erased_call_leaves_only_marks() {
     let (log, client) = log_and_client().await;
     let header = CallHeader::new(call("CA1"), START_MS).unwrap();
@@ -90,7 +111,7 @@ async fn mark_outlives_the_expiry() {
     let clock = Arc::new(ManualClock::new(1_000_000));
     let log = log().await.with_clock(clock.clone());
     let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(1_001);
-    let lease = WriterLease::of(&header);
+    let lease = WriterLease::from(&header);
     log.open_call(&header).await.unwrap();
     put_as(&log, &lease, &[message(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
@@ -135,8 +156,9 @@ async fn held_call_has_no_expiry() {
     log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
     let held = items(&client).await;
     assert_eq!((names_of(&held, "expires_at"), names_of(&held, "expiry").len()), (Vec::new(), 1));
-    let lease =
-        WriterLease::of(&log.read_call(lease.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000));
+    let lease = WriterLease::from(
+        &log.read_call(lease.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000),
+    );
     assert_eq!(lease.expires_at_s(), None);
     let spent = log.cost();
     log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
@@ -160,9 +182,9 @@ async fn close_corrects_the_expiry_of_items_with_an_old_lease() {
 
     // The close also corrects items that a lease from during the hold wrote after the release.
     log.change_call(lease.call_id(), &CallChange::Release).await.unwrap();
-    put_as(&log, &WriterLease::of(&held), &[message(2, 1)]).await;
+    put_as(&log, &WriterLease::from(&held), &[message(2, 1)]).await;
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 3);
-    log.change_call(lease.call_id(), &close(&WriterLease::of(&held))).await.unwrap();
+    log.change_call(lease.call_id(), &close(&WriterLease::from(&held))).await.unwrap();
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 4);
 }
 

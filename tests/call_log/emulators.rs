@@ -17,9 +17,10 @@ use serde_json::json;
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
 use verbale::log::CallLog;
+use verbale::testing::call_log_conformance;
 use verbale::{MessageId, Record};
 
-use super::conformance::{self, call, first, message, put};
+use super::support::{call, first, message, put};
 use super::{history, old_items};
 
 /// A history makes dozens of requests, and moto serves about a hundred per second.
@@ -77,8 +78,8 @@ fn env(variable: &str) -> Option<String> {
 /// opened them.
 fn keeps_the_contract(name: &str, log: impl Fn() -> DynamoLog) {
     block_on(async {
-        let clock = conformance::clock();
-        conformance::all(&log().with_clock(clock.clone()), &clock).await
+        let checked = log();
+        call_log_conformance(async |clock| checked.clone().with_clock(clock)).await;
     });
     history::check(HISTORIES, &log());
     block_on(async { long_call_is_read_in_pages(&log()).await });

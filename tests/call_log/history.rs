@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use proptest::collection;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, LogErrorKind, LoggedCall, Put, WriterLease};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
-use super::changes::call_end;
-use super::conformance::{START_MS, calls_of, first, header, message, put_as, summary, tenant};
+use super::support::{START_MS, call_end, calls_of, first, header, message, put_as, summary, tenant};
 
 /// A step of a history. `lag` is the number of epochs between the writer and the newest one.
 #[derive(Debug, Clone)]
@@ -81,7 +80,7 @@ impl<'a> Model<'a> {
             let expected = LoggedCall::new(self.header.clone(), self.records.values().cloned().collect());
             assert_eq!(self.log.read_call(self.opened.call_id()).await.unwrap(), expected, "after {step:?}");
         }
-        let mut query = CallQuery::of_day(self.opened.day());
+        let mut query = CallQuery::of_day(Day::of_ms(self.opened.started_ms()));
         query.tenant = self.opened.tenant().cloned();
         assert_eq!(calls_of(self.log, &query).await, Vec::from_iter(self.header));
     }
@@ -164,8 +163,7 @@ impl<'a> Model<'a> {
             self.seen.push(record.position());
             let known = self.records.get(&record.position()).map(|known| known.revision());
             expected.push(match known {
-                Some(known) if known > record.revision() => Put::NewerKept,
-                Some(known) if known == record.revision() => Put::AlreadyThere,
+                Some(known) if known >= record.revision() => Put::Kept,
                 _ => Put::Written,
             });
             if expected.last() == Some(&Put::Written) {

@@ -2,44 +2,48 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-mod changes;
-mod conformance;
 mod dynamodb;
 mod emulators;
 mod history;
 mod offloading;
 mod old_items;
+mod support;
 mod takeover;
+mod texts;
 
-use verbale::log::{FileDurability, JsonLines, MemoryLog};
+use std::sync::Arc;
+
+use verbale::log::{CallLog, JsonLines, MemoryLog};
+use verbale::testing::call_log_conformance;
 
 #[tokio::test]
 async fn memory_keeps_the_contract() {
-    let clock = conformance::clock();
-    conformance::all(&MemoryLog::with_clock(clock.clone()), &clock).await;
+    call_log_conformance(async |clock| MemoryLog::with_clock(clock)).await;
 }
 
 #[tokio::test]
 async fn files_keep_the_contract() {
-    for durability in [FileDurability::System, FileDurability::Disk] {
+    for fsync in [false, true] {
         let directory = tempfile::tempdir().unwrap();
-        let clock = conformance::clock();
-        let log = JsonLines::new(directory.path()).with_durability(durability).with_clock(clock.clone());
-        conformance::all(&log, &clock).await;
+        call_log_conformance(async |clock| JsonLines::new(directory.path()).with_fsync(fsync).with_clock(clock)).await;
     }
 }
 
 #[tokio::test]
 async fn dynamodb_keeps_the_contract() {
-    let clock = conformance::clock();
-    conformance::all(&dynamodb::log().await.with_clock(clock.clone()), &clock).await;
+    let log = dynamodb::log().await;
+    call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
 }
 
 #[tokio::test]
 async fn dynamodb_keeps_the_contract_over_several_shards() {
-    let clock = conformance::clock();
-    let log = dynamodb::log().await.with_clock(clock.clone()).with_day_shards(12.try_into().unwrap());
-    conformance::all(&log, &clock).await;
+    let log = dynamodb::log().await.with_day_shards(12.try_into().unwrap());
+    call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
+}
+
+#[tokio::test]
+async fn log_behind_a_pointer_keeps_the_contract() {
+    call_log_conformance(async |clock| Arc::new(MemoryLog::with_clock(clock)) as Arc<dyn CallLog>).await;
 }
 
 #[test]
@@ -57,11 +61,4 @@ fn files_follow_the_model() {
 fn dynamodb_follows_the_model() {
     let log = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(dynamodb::log());
     history::check(64, &log);
-}
-
-#[tokio::test]
-async fn log_behind_a_pointer_keeps_the_contract() {
-    let clock = conformance::clock();
-    let log: std::sync::Arc<dyn verbale::log::CallLog> = std::sync::Arc::new(MemoryLog::with_clock(clock.clone()));
-    conformance::all(&log, &clock).await;
 }

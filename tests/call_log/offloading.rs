@@ -7,18 +7,20 @@ use std::sync::{Arc, Mutex};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
+use verbale::clock::ManualClock;
 use verbale::contents::{Blob, Cached, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner};
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogErrorKind, LogFuture, LoggedCall, MemoryLog,
-    Offloading, Put, Remedy, WriterLease,
+    Offloading, Put, WriterLease,
 };
 use verbale::message::{Media, MediaKind, Source};
+use verbale::testing::call_log_conformance;
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
-use super::conformance::{self, call, day, first, header, message, put, put_as};
 use super::dynamodb::log_and_client;
 use super::history;
+use super::support::{START_MS, call, day, first, header, message, put, put_as, read};
 
 const PROMPT: &str = "You answer the phone of a ferry company.";
 
@@ -30,17 +32,17 @@ fn in_dynamodb(log: DynamoLog, client: Client) -> Offloading<DynamoLog, Cached<D
 #[tokio::test]
 async fn memory_log_with_offloading_keeps_the_contract() {
     for threshold in [1, 1_024] {
-        let clock = conformance::clock();
-        let log = Offloading::new(MemoryLog::with_clock(clock.clone()), MemoryStore::default());
-        conformance::all(&log.with_threshold(threshold), &clock).await;
+        call_log_conformance(async |clock| {
+            Offloading::new(MemoryLog::with_clock(clock), MemoryStore::default()).with_threshold(threshold)
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn dynamodb_log_with_offloading_keeps_the_contract() {
-    let clock = conformance::clock();
     let (log, client) = log_and_client().await;
-    conformance::all(&in_dynamodb(log.with_clock(clock.clone()), client), &clock).await;
+    call_log_conformance(async |clock| in_dynamodb(log.clone().with_clock(clock), client.clone())).await;
 }
 
 #[test]
@@ -74,7 +76,7 @@ async fn repeated_put_is_found_and_another_threshold_is_a_conflict() {
     let call_id = call("CA1");
     let records = [large(0, 1, "terms"), large(1, 1, "terms"), message(2, 1)];
     assert_eq!(put(&log, &call_id, &records).await, [Put::Written; 3]);
-    assert_eq!(put(&log, &call_id, &records).await, [Put::AlreadyThere; 3]);
+    assert_eq!(put(&log, &call_id, &records).await, [Put::Kept; 3]);
     assert_eq!(store.puts.load(Ordering::Relaxed), 1, "the cache knows the content of the other three puts");
     assert_eq!(log.read_call(&call_id).await.unwrap(), LoggedCall::new(None, records.to_vec()));
     let small = memory.read_call(&call_id).await.unwrap().records;
@@ -85,7 +87,7 @@ async fn repeated_put_is_found_and_another_threshold_is_a_conflict() {
         for large in &records[..2] {
             assert_eq!(other.put_record(&first(&call_id), large).await.unwrap_err().kind(), LogErrorKind::Conflict);
         }
-        assert_eq!(put(other, &call_id, &records[2..]).await, [Put::AlreadyThere]);
+        assert_eq!(put(other, &call_id, &records[2..]).await, [Put::Kept]);
     }
     assert_eq!(put(&other, &call_id, &[large(0, 2, "terms")]).await, [Put::Written]);
     assert_eq!(log.read_call(&call_id).await.unwrap().records[0], large(0, 2, "terms"));
@@ -104,8 +106,9 @@ impl CallLog for Strict {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let read = Offloading::new(MemoryLog::new(), self.store.clone());
-            read.log().put_record(lease, record).await?;
+            let small = Arc::new(MemoryLog::new());
+            let read = Offloading::new(small.clone(), self.store.clone());
+            small.put_record(lease, record).await?;
             assert_eq!(read.read_call(lease.call_id()).await?.problems, []);
             self.log.put_record(lease, record).await
         })
@@ -131,7 +134,7 @@ impl CallLog for Strict {
 #[tokio::test]
 async fn contents_are_stored_before_their_record() {
     let store = Arc::new(MemoryStore::default());
-    let log = Offloading::new(Strict { log: MemoryLog::new(), store: store.clone() }, store).with_threshold(1);
+    let log = Offloading::new(Strict { log: MemoryLog::new(), store: store.clone() }, store.clone()).with_threshold(1);
     // Fewer contents than are put at a time, and more.
     for (seq, texts) in [(0, 1), (1, 8), (2, 9), (3, 100)] {
         let mut json = serde_json::to_value(message(seq, 1)).unwrap();
@@ -140,9 +143,9 @@ async fn contents_are_stored_before_their_record() {
         put(&log, &call("many contents"), std::slice::from_ref(&record)).await;
         assert_eq!(log.read_call(&call("many contents")).await.unwrap().records[seq as usize], record);
     }
-    assert_eq!(log.store().len(), 100);
+    assert_eq!(store.len(), 100);
     log.erase_call(&call("many contents")).await.unwrap();
-    assert!(log.store().is_empty());
+    assert!(store.is_empty());
 }
 
 /// A store that fails for some contents.
@@ -191,25 +194,33 @@ impl ContentStore for Failing {
     }
 }
 
-fn failing() -> Offloading<MemoryLog, Failing> {
-    Offloading::new(MemoryLog::new(), Failing::default())
+/// A log over a failing store, and its two parts.
+struct Parts {
+    whole: Offloading<Arc<MemoryLog>, Arc<Failing>>,
+    log: Arc<MemoryLog>,
+    store: Arc<Failing>,
+}
+
+fn failing() -> Parts {
+    let (log, store) = (Arc::new(MemoryLog::new()), Arc::new(Failing::default()));
+    Parts { whole: Offloading::new(log.clone(), store.clone()), log, store }
 }
 
 #[tokio::test]
 async fn record_is_not_stored_without_its_contents() {
-    for (is_denied, remedy) in [(false, Remedy::Retry), (true, Remedy::Operator)] {
-        let log = failing();
-        log.store().is_denied.store(is_denied, Ordering::Relaxed);
-        log.store().unput.lock().unwrap().insert(content("secret"));
+    for (is_denied, kind) in [(false, LogErrorKind::Unavailable), (true, LogErrorKind::NeedsOperator)] {
+        let Parts { whole: log, log: small_log, store } = failing();
+        store.is_denied.store(is_denied, Ordering::Relaxed);
+        store.unput.lock().unwrap().insert(content("secret"));
         let records = [message(0, 1), large(1, 1, "secret"), message(2, 1), message(3, 1)];
         assert_eq!(put(&log, &call("CA1"), &records[..1]).await, [Put::Written]);
         let error = log.put_record(&first(&call("CA1")), &records[1]).await.unwrap_err();
-        assert_eq!(error.remedy(), remedy);
+        assert_eq!(error.kind(), kind);
         assert!(!format!("{error:?} {error}").contains("secretsecret"));
         assert!(error.to_string().starts_with("putting contents of call CA1 failed"), "{error}");
-        assert_eq!(log.log().read_call(&call("CA1")).await.unwrap().records, records[..1]);
+        assert_eq!(small_log.read_call(&call("CA1")).await.unwrap().records, records[..1]);
 
-        log.store().unput.lock().unwrap().clear();
+        store.unput.lock().unwrap().clear();
         assert_eq!(put(&log, &call("CA1"), &records).await.len(), 4);
         assert_eq!(log.read_call(&call("CA1")).await.unwrap().records, records);
     }
@@ -217,49 +228,49 @@ async fn record_is_not_stored_without_its_contents() {
 
 #[tokio::test]
 async fn interrupted_erasure_is_completed_by_the_next() {
-    let log = failing();
+    let Parts { whole: log, store, .. } = failing();
     put(&log, &call("CA1"), &[large(0, 1, "secret")]).await;
-    for (is_denied, remedy) in [(false, Remedy::Retry), (true, Remedy::Operator)] {
-        log.store().keeps_all.store(true, Ordering::Relaxed);
-        log.store().is_denied.store(is_denied, Ordering::Relaxed);
+    for (is_denied, kind) in [(false, LogErrorKind::Unavailable), (true, LogErrorKind::NeedsOperator)] {
+        store.keeps_all.store(true, Ordering::Relaxed);
+        store.is_denied.store(is_denied, Ordering::Relaxed);
         let error = log.erase_call(&call("CA1")).await.unwrap_err();
-        assert_eq!(error.remedy(), remedy);
+        assert_eq!(error.kind(), kind);
         assert!(error.to_string().contains("CA1"), "{error}");
         assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
 
         // A late put is refused after its contents are released.
         let late = large(1, 1, "another");
         let error = log.put_record(&first(&call("CA1")), &late).await.unwrap_err();
-        assert_eq!(error.remedy(), remedy);
-        assert_eq!(log.store().store.len(), 2);
-        log.store().keeps_all.store(false, Ordering::Relaxed);
+        assert_eq!(error.kind(), kind);
+        assert_eq!(store.store.len(), 2);
+        store.keeps_all.store(false, Ordering::Relaxed);
         if is_denied {
             log.erase_call(&call("CA1")).await.unwrap();
         }
         assert_eq!(log.put_record(&first(&call("CA1")), &late).await.unwrap_err().kind(), LogErrorKind::Erased);
-        assert!(log.store().store.is_empty());
+        assert!(store.store.is_empty());
         let blob = Blob::new("secret".repeat(333).into_bytes());
-        log.store().store.put(&blob, &Owner::new("CA1").unwrap()).await.unwrap();
+        store.store.put(&blob, &Owner::new("CA1").unwrap()).await.unwrap();
     }
     // A put that was cut off arrives after the erasure.
     log.erase_call(&call("CA1")).await.unwrap();
-    assert!(log.store().store.is_empty());
+    assert!(store.store.is_empty());
 }
 
 #[tokio::test]
 async fn held_call_keeps_its_contents() {
-    let log = failing();
+    let Parts { whole: log, .. } = failing();
     let opened = header("CA1", day(0).0);
     log.open_call(&opened).await.unwrap();
     put(&log, &call("CA1"), &[large(0, 1, "terms")]).await;
     log.change_call(&call("CA1"), &CallChange::Hold).await.unwrap();
     assert_eq!(log.erase_call(&call("CA1")).await.unwrap_err().kind(), LogErrorKind::Held);
-    assert_eq!(conformance::read(&log, &call("CA1")).await, [large(0, 1, "terms")]);
+    assert_eq!(read(&log, &call("CA1")).await, [large(0, 1, "terms")]);
 }
 
 #[tokio::test]
 async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
-    let log = failing();
+    let Parts { whole: log, log: small_log, store } = failing();
     let opened = header("CA1", day(0).0);
     log.open_call(&opened).await.unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
@@ -269,11 +280,11 @@ async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
     manager.add_assistant("Hello!").unwrap();
     manager.add_user([picture]).unwrap();
     let whole = manager.records();
-    put_as(&log, &WriterLease::of(&opened), &whole).await;
+    put_as(&log, &WriterLease::from(&opened), &whole).await;
 
     let (prompt, image) = (ContentId::of(PROMPT.as_bytes()), ContentId::of(&[9; 3_000]));
-    log.store().unread.lock().unwrap().extend([prompt, image]);
-    let small = log.log().read_call(&call("CA1")).await.unwrap().records;
+    store.unread.lock().unwrap().extend([prompt, image]);
+    let small = small_log.read_call(&call("CA1")).await.unwrap().records;
     for call in [log.read_call(&call("CA1")).await.unwrap(), log.resume_call(&call("CA1")).await.unwrap()] {
         let problems: Vec<_> = call.problems.iter().map(|one| (one.message_id, one.content_id)).collect();
         assert_eq!(problems, [(whole[0].id(), prompt), (whole[3].id(), image)]);
@@ -283,11 +294,11 @@ async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
         // The call continues. References to missing contents are written back, and resolve after the store is repaired.
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
         restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
-        if let Some(lease) = call.header.as_ref().map(WriterLease::of).filter(|lease| lease.epoch() == 2) {
-            put_as(&log, &lease, restored.changes(LastMessage::Include).records()).await;
+        if let Some(lease) = call.header.as_ref().map(WriterLease::from).filter(|lease| lease.epoch() == 2) {
+            put_as(&log, &lease, &restored.changes(LastMessage::Include)).await;
         }
     }
-    log.store().unread.lock().unwrap().clear();
+    store.unread.lock().unwrap().clear();
     let repaired = log.read_call(&call("CA1")).await.unwrap();
     manager.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
     assert_eq!((repaired.records, repaired.problems), (manager.records(), Vec::new()));
@@ -359,12 +370,12 @@ async fn shared_content_is_deleted_with_its_last_call() {
 
 #[tokio::test]
 async fn contents_of_an_expired_call_are_deleted_when_it_is_erased() {
-    let clock = conformance::clock();
+    let clock = Arc::new(ManualClock::new(START_MS));
     let (log, client) = log_and_client().await;
     let log = in_dynamodb(log.with_clock(clock.clone()), client.clone());
-    let opened = header("CA1", conformance::START_MS).with_expires_at(conformance::START_MS / 1_000 + 10);
+    let opened = header("CA1", START_MS).with_expires_at(START_MS / 1_000 + 10);
     log.open_call(&opened).await.unwrap();
-    put_as(&log, &WriterLease::of(&opened), &with_prompt("my pin is 4711 ")).await;
+    put_as(&log, &WriterLease::from(&opened), &with_prompt("my pin is 4711 ")).await;
     clock.advance(1_000_000);
     assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
     assert!(table_contains(&client, "4711").await);

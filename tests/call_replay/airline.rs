@@ -63,7 +63,7 @@ impl Airline {
         let policy = Policy::default().with_tokens(None).with_messages(4..=10).with_keep_turns(1);
         let config = |config: Config| {
             // The recordings are typed chats with up to 26 tool calls in a row.
-            let config = config.with_policy(policy).with_max_window(Tokens::new(1_000_000)).with_max_tool_rounds(27);
+            let config = config.with_policy(policy).with_max_window(Tokens::from(1_000_000)).with_max_tool_rounds(27);
             config.with_first_token_timeout(Duration::from_secs(60))
         };
         let call = CallBuilder::new(model)

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::MessageWrapper;
 use verbale::call::CallSession;
 use verbale::testing::ReceivedRequest;
 

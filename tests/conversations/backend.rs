@@ -100,10 +100,10 @@ pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     let header = CallHeader::new(conversation.id().clone(), START_MS).unwrap();
     log.open_call(&header).await.unwrap();
     let changes = conversation.read(|manager| manager.changes(LastMessage::Include));
-    for record in changes.records() {
-        log.put_record(&WriterLease::of(&header), record).await.unwrap();
+    for record in &changes {
+        log.put_record(&WriterLease::from(&header), record).await.unwrap();
     }
-    conversation.change(|manager| manager.acknowledge(changes.receipt())).unwrap();
+    conversation.change(|manager| manager.acknowledge(&changes)).unwrap();
 }
 
 /// Returns the conversation and the first text of each result.

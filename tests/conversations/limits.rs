@@ -229,7 +229,7 @@ fn metadata_count_messages_that_are_pruned_at_once() {
 fn metadata_count_messages_that_the_service_prunes() {
     let clock = ManualClock::new(START_MS);
     let mut manager =
-        MessagesManager::<PlainMessage>::with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default()));
+        MessagesManager::<PlainMessage>::new().with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default()));
     manager.add_system("be kind").unwrap();
     clock.advance(1);
     manager.add_assistant("hello").unwrap();

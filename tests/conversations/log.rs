@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use verbale::contents::MemoryStore;
 use verbale::conversation::{HistoryQuery, LogScope, query_log};
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, MemoryLog,
-    Offloading, Put, Remedy, Tenant, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
+    MemoryLog, Offloading, Put, Tenant, WriterLease,
 };
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Role};
 
@@ -49,7 +49,11 @@ impl CallLog for Watched {
             }
             self.reading.fetch_sub(1, Ordering::Relaxed);
             if self.fails_at.as_ref() == Some(call_id) {
-                return Err(LogError::backend(format!("reading call {call_id}"), Remedy::Retry, "it is busy"));
+                return Err(LogError::backend(
+                    format!("reading call {call_id}"),
+                    LogErrorKind::Unavailable,
+                    "it is busy",
+                ));
             }
             self.log.read_call(call_id).await
         })
@@ -87,7 +91,7 @@ async fn call(log: &dyn CallLog, name: &str, started_ms: i64, tenant: Option<&st
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user(format!("this is {name}")).unwrap();
     for record in &manager.records() {
-        log.put_record(&WriterLease::of(&header), record).await.unwrap();
+        log.put_record(&WriterLease::from(&header), record).await.unwrap();
     }
     manager.records()[0].id()
 }
@@ -125,7 +129,7 @@ async fn scope_selects_the_calls() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("this is d").unwrap();
     for record in &manager.records() {
-        log.put_record(&WriterLease::first(id("d")), record).await.unwrap();
+        log.put_record(&WriterLease::from(id("d")), record).await.unwrap();
     }
 
     let day = |number: i64| Day::of_ms(START_MS + number * DAY_MS);
@@ -189,7 +193,7 @@ async fn missing_contents_are_reported() {
     manager.add_user("terms and conditions ".repeat(100)).unwrap();
     manager.add_assistant("I see.").unwrap();
     for record in &manager.records() {
-        log.put_record(&WriterLease::of(&header), record).await.unwrap();
+        log.put_record(&WriterLease::from(&header), record).await.unwrap();
     }
     let scope = LogScope::of_calls([id("a")]);
     let query = everything().with_text("CONDITIONS");

@@ -135,7 +135,7 @@ fn metadata_follow_every_change() {
     // One change corrects a time and adds several messages.
     conversation
         .change(|manager| {
-            let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
+            let first = manager.meta_messages()[0].id();
             manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7).unwrap();
             manager.add_system("be kind").unwrap();
             manager.add_assistant("how can I help?").map(|_| ()).unwrap();
@@ -146,10 +146,8 @@ fn metadata_follow_every_change() {
     assert_eq!(updates(), (Some(START_MS + 15), 5));
 
     // Another conversation replaces this one.
-    let mut other = MessagesManager::<PlainMessage>::with_clock(
-        Arc::new(ManualClock::new(3)),
-        Arc::new(SequentialIds::starting_at(1_000)),
-    );
+    let mut other = MessagesManager::<PlainMessage>::new()
+        .with_clock(Arc::new(ManualClock::new(3)), Arc::new(SequentialIds::from(1_000)));
     for _ in 0..20 {
         other.add_system("other").unwrap();
     }

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::conversation::Conversation;
 use verbale::log::{CallHeader, CallLog, CallWriter, LogWriter, MemoryLog, WriterSettings};
-use verbale::message::Position;
 use verbale::{Message, MessageId, MessageWrapper, MessagesManager, PlainMessage, Role, Summarizing};
 
 use super::backend::{Fixture, START_MS, id};
@@ -134,7 +133,7 @@ proptest! {
             for (number, (who, step)) in steps.iter().enumerate() {
                 let who = who.index(family.len());
                 if let Some(fork) = forked(&family[who], step, format!("fork-{number}")) {
-                    let shares = fork.read(|manager| manager.meta_messages()[0].message().position()) != Position::message(0);
+                    let shares = fork.read(|manager| manager.meta_messages()[0].message().position().seq()) != 0;
                     let lacks_start = shares || family[who].lacks_start;
                     fixture.conversations.insert(&fork).unwrap();
                     family.push(Member::new(fork, &writer, lacks_start));

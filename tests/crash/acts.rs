@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use verbale::call::{CallBuilder, ReplyEvent};
 use verbale::clock::{Clock, IdSource, Randomness, SeededRandomness, SystemClock, SystemIds};
 use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
-use verbale::log::{CallHeader, CallId, FileDurability, LogErrorKind};
+use verbale::log::{CallHeader, CallId, LogErrorKind};
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{
     Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Tool, ToolContext,
@@ -82,7 +82,7 @@ fn each_wish_has_one_effect_after_kills_over_http() {
 fn acts_once(rounds: u64, server: Option<(String, String)>) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed}");
-    let chance = SeededRandomness::new(seed);
+    let chance = SeededRandomness::from(seed);
     let directory = tempfile::tempdir().unwrap();
     let mut process = Process { round: 0, wish: 0, directory: directory.path().to_owned(), server };
     if process.server.is_none() {
@@ -131,7 +131,7 @@ impl Process {
     }
 
     fn home(&self) -> Home {
-        Home { directory: self.directory.clone(), durability: FileDurability::System }
+        Home { directory: self.directory.clone(), fsync: false }
     }
 
     /// Runs in a process of its own until it has printed so many lines and some time has passed. Returns the lines.
@@ -182,7 +182,7 @@ impl Process {
 
     /// Takes the call over, or opens it, and asks for one wish after the other until the process is killed.
     async fn run(&self) {
-        let chance = Arc::new(SeededRandomness::new(self.round));
+        let chance = Arc::new(SeededRandomness::from(self.round));
         let home = self.home();
         let log = match &self.server {
             None => home.log(false),

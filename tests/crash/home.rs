@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{FileDurability, LogWriter, Spool, SpoolSettings, WriterSettings, WriterTask};
+use verbale::log::{LogWriter, Spool, SpoolSettings, WriterSettings, WriterTask};
 
 #[derive(Clone)]
 pub struct Home {
     pub directory: PathBuf,
-    pub durability: FileDurability,
+    pub fsync: bool,
 }
 
 impl Home {
@@ -27,7 +27,7 @@ impl Home {
 
     /// Creates a writer as a service would, and its spool.
     pub fn writer(&self, log: Arc<DynamoLog>) -> (LogWriter, WriterTask, Arc<Spool>) {
-        let settings = SpoolSettings::default().with_durability(self.durability);
+        let settings = SpoolSettings::default().with_fsync(self.fsync);
         let spool = Arc::new(Spool::open(self.directory.join("spool"), settings).unwrap());
         let settings = WriterSettings::default().with_spool(spool.clone()).with_linger(Duration::from_millis(20));
         let (writer, task) = LogWriter::new(log, settings);

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, FileDurability, LogErrorKind, LogWriter};
-use verbale::{LastMessage, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
+use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, LogErrorKind, LogWriter};
+use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Timing};
 
 use super::home::Home;
 use super::{HANGS, START_MS};
@@ -44,11 +44,11 @@ impl Life {
     /// Returns the command that runs this life in this test program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let durability = if self.home.durability == FileDurability::Disk { "disk" } else { "system" };
+        let fsync = self.home.fsync;
         let log = if self.is_away { "away" } else { "there" };
         command
             .args(["life", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-            .env(VARIABLE, format!("{} {durability} {log} {}", self.number, self.home.directory.display()))
+            .env(VARIABLE, format!("{} {fsync} {log} {}", self.number, self.home.directory.display()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
         command
@@ -57,11 +57,8 @@ impl Life {
     /// Returns the life that this process has to run.
     pub fn of_environment() -> Option<Self> {
         let life = std::env::var(VARIABLE).ok()?;
-        let [number, durability, log, directory] = life.splitn(4, ' ').collect::<Vec<_>>()[..] else {
-            panic!("{life}")
-        };
-        let durability = if durability == "disk" { FileDurability::Disk } else { FileDurability::System };
-        let home = Home { directory: PathBuf::from(directory), durability };
+        let [number, fsync, log, directory] = life.splitn(4, ' ').collect::<Vec<_>>()[..] else { panic!("{life}") };
+        let home = Home { directory: PathBuf::from(directory), fsync: fsync == "true" };
         Some(Self { number: number.parse().unwrap(), home, is_away: log == "away" })
     }
 
@@ -146,8 +143,7 @@ impl Printer {
         let mut lines = String::new();
         for record in manager.records() {
             let (id, revision) = (record.id(), record.revision());
-            if changes.records().iter().all(|changed| changed.id() != id)
-                && self.revisions.insert(id, revision) != Some(revision)
+            if changes.iter().all(|changed| changed.id() != id) && self.revisions.insert(id, revision) != Some(revision)
             {
                 let hash = hash(&record);
                 let acknowledged = Acknowledged { call_id: self.call_id.clone(), id, revision, hash };

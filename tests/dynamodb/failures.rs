@@ -11,8 +11,8 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use aws_smithy_types::body::SdkBody;
-use verbale::dynamodb::{DynamoError, DynamoErrorKind, DynamoLog, Table, create_table, log_client};
-use verbale::log::{CallLog, LogError, Remedy};
+use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
+use verbale::log::{CallLog, LogErrorKind};
 
 use super::{call, lease, message};
 
@@ -71,56 +71,44 @@ async fn failed_request_names_its_subject_and_remedy() {
     let logs = [
         (
             log(move || answer(400, blocked)),
-            DynamoErrorKind::Other,
             "DynamoDB cannot serve the request (KMSInvalidStateException); fix the cause, then repeat the request",
-            Remedy::Operator,
+            LogErrorKind::NeedsOperator,
         ),
-        (log(|| Err(ConnectorError::timeout("late".into()))), DynamoErrorKind::Unreachable, TIMEOUT, Remedy::Retry),
-        (log(|| Err(ConnectorError::io("reset".into()))), DynamoErrorKind::Unreachable, UNREACHABLE, Remedy::Retry),
+        (log(|| Err(ConnectorError::timeout("late".into()))), TIMEOUT, LogErrorKind::Unavailable),
+        (log(|| Err(ConnectorError::io("reset".into()))), UNREACHABLE, LogErrorKind::Unavailable),
         (
             log(|| Err(ConnectorError::user("invalid".into()))),
-            DynamoErrorKind::Other,
             "the request was not sent; check the region, the credentials and the endpoint",
-            Remedy::Operator,
+            LogErrorKind::NeedsOperator,
         ),
-        (
-            log(|| answer(500, "")),
-            DynamoErrorKind::Busy,
-            "DynamoDB had an internal error; repeat the request",
-            Remedy::Retry,
-        ),
-        (log(|| answer(200, "<html>")), DynamoErrorKind::Unreachable, UNREACHABLE, Remedy::Retry),
+        (log(|| answer(500, "")), "DynamoDB had an internal error; repeat the request", LogErrorKind::Unavailable),
+        (log(|| answer(200, "<html>")), UNREACHABLE, LogErrorKind::Unavailable),
         (
             log(move || answer(400, throttled)),
-            DynamoErrorKind::Busy,
             "DynamoDB throttled the request; repeat it later",
-            Remedy::Retry,
+            LogErrorKind::Unavailable,
         ),
         (
             log(move || answer(400, denied)),
-            DynamoErrorKind::Denied,
             "access denied (AccessDeniedException); check the credentials and their policy",
-            Remedy::Operator,
+            LogErrorKind::NeedsOperator,
         ),
         (
             log(move || answer(400, refused)),
-            DynamoErrorKind::Other,
             "DynamoDB rejected the request (ValidationException); see the source of this error",
-            Remedy::None,
+            LogErrorKind::Refused,
         ),
     ];
-    for (log, kind, expected, remedy) in logs {
+    for (log, expected, kind) in logs {
         let put = log.put_record(&lease("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
         let read = log.read_call(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
             (put, "PutItem of MSG#00000000 of call CA1 to table verbale"),
             (read, "Query of call CA1 in table verbale"),
         ] {
-            assert_eq!(error.remedy(), remedy, "{error}");
+            assert_eq!(error.kind(), kind, "{error}");
             assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-            let error = cause(&error);
             assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
-            assert_eq!((error.kind(), error.remedy()), (kind, remedy), "{error}");
         }
     }
 }
@@ -131,14 +119,14 @@ async fn error_never_shows_the_existing_item() {
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
     let error = log(move || answer(400, there)).put_record(&lease("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-    assert_eq!(cause(&error).kind(), DynamoErrorKind::Unreadable);
+    assert_eq!(error.kind(), LogErrorKind::Damaged);
 }
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_an_active_table_ends_after_a_minute() {
     let making = client(|_| answer(200, r#"{"Table":{"TableStatus":"CREATING"}}"#));
     let error = create_table(&making, &Table::default()).await.unwrap_err();
-    assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Busy, Remedy::Retry));
+    assert_eq!(error.kind(), LogErrorKind::Unavailable);
     assert_eq!(
         error.to_string(),
         "table verbale is not active after 60 seconds (CREATING); create it again to keep waiting"
@@ -182,11 +170,6 @@ async fn server_without_time_to_live_is_accepted() {
     }
 }
 
-/// Returns the error of the table, which is the source of a log's error.
-fn cause(error: &LogError) -> &DynamoError {
-    std::error::Error::source(error).unwrap().downcast_ref().unwrap()
-}
-
 /// Returns a log in which each call has two messages, and each batch leaves the next number of items over.
 fn log_that_leaves(left: &'static [usize]) -> DynamoLog {
     let there = r#"{"Items":[{"sk":{"S":"MSG#00000000"}},{"sk":{"S":"MSG#00000001"}}]}"#;
@@ -215,8 +198,6 @@ async fn leftovers_of_a_batch_are_erased_or_reported() {
     for stuck in [&[2][..], &[1, 1]] {
         let error = log_that_leaves(stuck).erase_call(&call("CA1")).await.unwrap_err();
         assert!(error.is_retryable());
-        let error = cause(&error);
-        assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Busy, Remedy::Retry), "{error}");
         let left = stuck[stuck.len() - 1];
         let expected =
             format!("{left} items of call CA1 are not erased yet, though none can be read; erase the call again");

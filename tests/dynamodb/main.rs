@@ -23,7 +23,7 @@ fn call(id: &str) -> CallId {
 
 /// Returns the lease of the first writer of a call without an expiry.
 fn lease(id: &str) -> WriterLease {
-    WriterLease::first(call(id))
+    WriterLease::from(call(id))
 }
 
 /// Returns a log in an empty table in memory.

@@ -25,6 +25,8 @@ const ODD_KEYS: &[&str] = &[
     "epoch",
     "gsi1pk",
     "gsi1sk",
+    "gsi2pk",
+    "gsi2sk",
     "log",
     "aux",
     "a.b",

@@ -2,9 +2,9 @@
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{BillingMode, ProjectionType, TimeToLiveSpecification, TimeToLiveStatus};
-use verbale::dynamodb::{DynamoErrorKind, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::Remedy;
+use verbale::log::{CallHeader, CallId, CallLog, CallQuery, CallerId, Day, LogErrorKind};
 
 #[tokio::test]
 async fn table_is_created_once() {
@@ -16,9 +16,11 @@ async fn table_is_created_once() {
     let found = client.describe_table().table_name("calls").send().await.unwrap().table.unwrap();
     assert_eq!(found.billing_mode_summary().unwrap().billing_mode(), Some(&BillingMode::PayPerRequest));
     assert_eq!(found.stream_specification(), None);
-    let [index] = found.global_secondary_indexes() else { panic!("not one index") };
-    assert_eq!(index.index_name(), Some("gsi1"));
-    assert_eq!(index.projection().unwrap().projection_type(), Some(&ProjectionType::All));
+    let indexes = found.global_secondary_indexes();
+    let mut names: Vec<&str> = indexes.iter().filter_map(|index| index.index_name()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["gsi1", "gsi2"]);
+    assert!(indexes.iter().all(|index| index.projection().unwrap().projection_type() == Some(&ProjectionType::All)));
 
     let ttl = client.describe_time_to_live().table_name("calls").send().await.unwrap();
     let ttl = ttl.time_to_live_description().unwrap();
@@ -45,10 +47,35 @@ async fn table_with_another_definition_is_refused() {
     let keys = other.get_attribute_definitions().clone().unwrap().into_iter().take(2).collect();
     other.set_attribute_definitions(Some(keys)).send_with(&client).await.unwrap();
     let error = create_table(&client, &table).await.unwrap_err();
-    assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Table, Remedy::Operator));
+    assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
     assert_eq!(
         error.to_string(),
         "table verbale exists, but it has no index gsi1; choose another name, or delete the table if unused"
+    );
+}
+
+#[tokio::test]
+async fn table_without_the_index_of_callers_serves_everything_else() {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    let old = Table::default().definition().unwrap();
+    let indexes = old.get_global_secondary_indexes().clone().unwrap().into_iter().take(1).collect();
+    let keys = old.get_attribute_definitions().clone().unwrap().into_iter().take(4).collect();
+    let old = old.set_global_secondary_indexes(Some(indexes)).set_attribute_definitions(Some(keys));
+    old.send_with(&client).await.unwrap();
+    create_table(&client, &Table::default()).await.unwrap();
+
+    let log = DynamoLog::new(client);
+    let caller = CallerId::new("+4930123456", b"0123456789abcdef").unwrap();
+    let header = CallHeader::new(CallId::new("CA1").unwrap(), 7).unwrap().with_caller(caller.clone());
+    log.open_call(&header).await.unwrap();
+    assert_eq!(log.read_header(header.call_id()).await.unwrap(), Some(header.clone()));
+    assert_eq!(log.list_calls(&CallQuery::of_day(Day::of_ms(7))).await.unwrap().calls, [header]);
+    let error = log.list_calls(&CallQuery::of_caller(None, caller)).await.unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
+    assert_eq!(
+        error.to_string(),
+        "Query of the calls of a caller in table verbale, by index gsi2 (gsi2pk, gsi2sk), failed: the table does not have \
+         the index, or still fills it; add it with all attributes, as `infra/` defines it"
     );
 }
 

@@ -234,7 +234,7 @@ proptest! {
     ) {
         let restored = |records: Vec<Record>| {
             let mut manager = Manager::restore(records).unwrap();
-            let ids: Vec<MessageId> = manager.meta_messages().iter().map(PlainMessage::id).collect();
+            let ids: Vec<MessageId> = manager.meta_messages().iter().map(|wrapper| wrapper.id()).collect();
             for id in ids.iter().step_by(3) {
                 manager.entry(id).unwrap().set_data("data", data.clone()).unwrap();
             }

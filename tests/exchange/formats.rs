@@ -70,7 +70,7 @@ pub fn ids() -> Arc<SequentialIds> {
 }
 
 pub fn manager() -> Manager {
-    MessagesManager::with_clock(clock(), ids())
+    MessagesManager::new().with_clock(clock(), ids())
 }
 
 /// Removes the ids from JSON Lines.

@@ -40,7 +40,7 @@ fn conversation_round_trips() {
 #[test]
 fn merged_parts_keep_id_time_and_confidence() {
     let clock = clock();
-    let mut manager = Manager::with_clock(clock.clone(), ids());
+    let mut manager = Manager::new().with_clock(clock.clone(), ids());
     let said = |text: &str, id: &str| Draft::new(Role::User, text).with_id(id.parse().unwrap());
     let image = Media::new(MediaKind::Image, Source::Url("https://example.com/a.png".into()));
     manager.add_system(["Be brief.", "Be kind."]).unwrap();
@@ -239,7 +239,7 @@ fn errors_name_line_and_path_and_quote_nothing() {
     $ (line 3, column 1): the key `identifier` is missing
     $ (line 3, column 1): the key `name` is missing
     $ (line 3, column 1): the key `arguments` is missing
-    $.identifier (line 3, column 45): a tool call id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 9 bytes
+    $.identifier (line 3, column 45): a tool call id has 1 to 64 characters of [a-zA-Z0-9_.:-]; this one has 9 bytes
     $.arguments (line 3, column 62): a key appears twice in one object
     $ (line 3, column 1): no tool call with this id precedes the result
     $ (line 3, column 1): the key `content` is missing

@@ -123,7 +123,7 @@ fn export_holds_only_complete_pairs() {
     conversation.add_user(call("b").success(["2"])).unwrap();
     conversation.add_assistant(["Two.".into(), Content::from(call("c"))]).unwrap();
     conversation.add_user("And?").unwrap();
-    let ids: Vec<_> = conversation.meta_messages().iter().map(MessageWrapper::id).collect();
+    let ids: Vec<_> = conversation.meta_messages().iter().map(|wrapper| wrapper.id()).collect();
     let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "null"}});
     let expected = json!([
         {"role": "user", "content": "Hi"},
@@ -278,7 +278,7 @@ fn errors_name_path_and_quote_nothing() {
     $[0].content[0] (line 1, column 14): the key `text` is missing
     $[0].content[0].file (line 1, column 22): a file stored at OpenAI cannot be kept; remove it
     $[0].content[0].image_url (line 1, column 27): a `data:` URL must be in base64
-    $[0].tool_calls[0].id (line 1, column 86): a tool call id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 3 bytes
+    $[0].tool_calls[0].id (line 1, column 86): a tool call id has 1 to 64 characters of [a-zA-Z0-9_.:-]; this one has 3 bytes
     $[0].tool_calls[0].function.arguments (line 1, column 61): the text is not JSON: EOF while parsing a value
     $[0].content[0] (line 1, column 28): a key appears twice in one object
     ");

@@ -9,7 +9,7 @@ use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{Loss, converse, openai};
 use verbale::message::{
     Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallError, ToolCallId,
-    ToolName,
+    ToolName, is_blank,
 };
 use verbale::{
     Content, Contents, Heard, HeardSource, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Role,
@@ -178,8 +178,8 @@ struct Play {
 impl Play {
     fn new() -> Self {
         let clock = ManualClock::new(1_763_461_800_000);
-        let ids = Arc::new(SequentialIds::starting_at(1 << 100));
-        let manager = Manager::with_clock(Arc::new(clock.clone()), ids);
+        let ids = Arc::new(SequentialIds::from(1 << 100));
+        let manager = Manager::new().with_clock(Arc::new(clock.clone()), ids);
         Self { manager, clock, calls: 0, open: Vec::new() }
     }
 
@@ -213,7 +213,7 @@ impl Play {
                 drop(self.manager.add_user(contents));
             }
             Op::Hear(bytes) => {
-                let last = self.manager.meta_messages().last().map(verbale::MessageWrapper::id);
+                let last = self.manager.meta_messages().last().map(|wrapper| wrapper.id());
                 if let Some(mut entry) = last.and_then(|id| self.manager.entry(&id)) {
                     drop(entry.set_heard(Heard::bytes(bytes, HeardSource::Estimate)));
                 }
@@ -233,7 +233,8 @@ pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
     let mut said: Vec<(Role, Contents)> = Vec::new();
     for record in records.iter().filter(|record| record.role() != Role::Summary && !record.is_fake()) {
         let heard = record.heard_contents();
-        let contents: Contents = heard.iter().filter(|content| !content.is_blank()).cloned().collect();
+        let contents: Contents =
+            heard.iter().filter(|content| !content.as_text().is_some_and(|text| is_blank(text))).cloned().collect();
         match said.last_mut() {
             _ if contents.is_empty() => {}
             Some((role, before)) if *role == record.role() && role.is_spoken() => before.extend(contents),
@@ -256,7 +257,8 @@ pub fn parts(manager: &Manager) -> Vec<SaidPart> {
             // A text may be cut.
             let is_heard = |of: &Content, heard: &Content| of == heard || of.as_text().and(heard.as_text()).is_some();
             let contents = part.contents().iter().filter_map(|content| heard.next_if(|heard| is_heard(content, heard)));
-            let contents: Contents = contents.filter(|content| !content.is_blank()).collect();
+            let contents: Contents =
+                contents.filter(|content| !content.as_text().is_some_and(|text| is_blank(text))).collect();
             if !contents.is_empty() {
                 parts.push((part.id(), part.created_ms(), part.confidence().cloned(), message.role(), contents));
             }

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use verbale::exchange::{anthropic, chat, json_lines, openai, versioned};
 use verbale::message::{Document, Media, MediaKind, Source, ToolCallError};
-use verbale::{Content, Contents, MessageWrapper, Role, Timing, ToolCall, Value};
+use verbale::{Content, Contents, Role, Timing, ToolCall, Value};
 
 use crate::formats::{Manager, options, said, without_ids};
 

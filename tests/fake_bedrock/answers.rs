@@ -6,7 +6,7 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, StopReason};
 use serde_json::json;
 use verbale::Value;
 use verbale::bedrock::from_document;
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{complete, contents, rest, stream, streaming, whole};
 use super::clients;
@@ -157,7 +157,7 @@ async fn answer_can_be_empty() {
 async fn responder_sees_the_request() {
     let bedrock = FakeBedrock::answering(|request| match request.last_text() {
         Some("Hi") => ScriptedReply::text(format!("{} {}", request.number(), request.model_id())),
-        _ => ScriptedReply::refused(BedrockException::Throttling),
+        _ => ScriptedReply::refused("ThrottlingException"),
     });
     let arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-8";
     for (index, (client, _server)) in clients(&bedrock).await.into_iter().enumerate() {

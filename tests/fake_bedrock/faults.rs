@@ -3,7 +3,7 @@
 use aws_sdk_bedrockruntime::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
 use serde_json::json;
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{contents, stream, whole};
 use super::clients;
@@ -20,28 +20,28 @@ async fn exceptions_have_their_status_type_and_message() {
     const FAILED: &str = "The system encountered an unexpected error during processing. Try your request again.";
     let refusals: [(ScriptedReply, u16, &str, &str, Is); 11] = [
         (
-            ScriptedReply::refused(BedrockException::Throttling),
+            ScriptedReply::refused("ThrottlingException"),
             429,
             "ThrottlingException",
             "Too many requests, please wait before trying again.",
             ConverseStreamError::is_throttling_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::ServiceUnavailable),
+            ScriptedReply::refused("ServiceUnavailableException"),
             503,
             "ServiceUnavailableException",
             "Bedrock is unable to process your request.",
             ConverseStreamError::is_service_unavailable_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::InternalServer),
+            ScriptedReply::refused("InternalServerException"),
             500,
             "InternalServerException",
             FAILED,
             ConverseStreamError::is_internal_server_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::AccessDenied),
+            ScriptedReply::refused("AccessDeniedException"),
             403,
             "AccessDeniedException",
             "You don't have access to the model with the specified model ID.",
@@ -55,38 +55,36 @@ async fn exceptions_have_their_status_type_and_message() {
             ConverseStreamError::is_validation_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::Validation),
+            ScriptedReply::refused("ValidationException"),
             400,
             "ValidationException",
             "The provided request is not valid. Check the request and try again.",
             ConverseStreamError::is_validation_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::ModelTimeout),
+            ScriptedReply::refused("ModelTimeoutException"),
             408,
             "ModelTimeoutException",
             "Model has timed out in processing the request. Try your request again.",
             ConverseStreamError::is_model_timeout_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::ModelNotReady),
+            ScriptedReply::refused("ModelNotReadyException"),
             429,
             "ModelNotReadyException",
             "The model is not ready for inference requests. Try your request again.",
             ConverseStreamError::is_model_not_ready_exception,
         ),
         (
-            ScriptedReply::refused(BedrockException::ModelError),
+            ScriptedReply::refused("ModelErrorException"),
             424,
             "ModelErrorException",
             FAILED,
             ConverseStreamError::is_model_error_exception,
         ),
-        (ScriptedReply::refused(BedrockException::ModelStreamError), 424, "ModelStreamErrorException", FAILED, |_| {
-            true
-        }),
+        (ScriptedReply::refused("ModelStreamErrorException"), 424, "ModelStreamErrorException", FAILED, |_| true),
         (
-            ScriptedReply::refused(BedrockException::ResourceNotFound),
+            ScriptedReply::refused("ResourceNotFoundException"),
             404,
             "ResourceNotFoundException",
             "Could not resolve the foundation model from the provided model identifier.",
@@ -126,7 +124,7 @@ async fn bad_gateway_answers_in_html() {
 async fn answer_in_one_piece_can_be_refused_cut_and_unreadable() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
-        bedrock.reply(ScriptedReply::text("Hello there").exception_after(2, BedrockException::ModelError));
+        bedrock.reply(ScriptedReply::text("Hello there").exception_after(2, "ModelErrorException"));
         let error = whole(&client).send().await.unwrap_err();
         assert_eq!((refusal(&error).0, refusal(&error).1), (424, Some("ModelErrorException")));
 

@@ -2,7 +2,7 @@
 
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{complete, rest, stream};
 use super::clients;
@@ -16,14 +16,14 @@ fn reply() -> ScriptedReply {
 #[tokio::test]
 async fn exception_follows_the_events_before_it() {
     type Is = fn(&ConverseStreamOutputError) -> bool;
-    let exceptions: [(BedrockException, Is); 6] = [
-        (BedrockException::InternalServer, ConverseStreamOutputError::is_internal_server_exception),
-        (BedrockException::ModelStreamError, ConverseStreamOutputError::is_model_stream_error_exception),
-        (BedrockException::Validation, ConverseStreamOutputError::is_validation_exception),
-        (BedrockException::Throttling, ConverseStreamOutputError::is_throttling_exception),
-        (BedrockException::ServiceUnavailable, ConverseStreamOutputError::is_service_unavailable_exception),
+    let exceptions: [(&'static str, Is); 6] = [
+        ("InternalServerException", ConverseStreamOutputError::is_internal_server_exception),
+        ("ModelStreamErrorException", ConverseStreamOutputError::is_model_stream_error_exception),
+        ("ValidationException", ConverseStreamOutputError::is_validation_exception),
+        ("ThrottlingException", ConverseStreamOutputError::is_throttling_exception),
+        ("ServiceUnavailableException", ConverseStreamOutputError::is_service_unavailable_exception),
         // The SDK does not know it within a stream.
-        (BedrockException::ModelTimeout, |error| format!("{error:?}").starts_with("Unhandled")),
+        ("ModelTimeoutException", |error| format!("{error:?}").starts_with("Unhandled")),
     ];
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
@@ -35,10 +35,10 @@ async fn exception_follows_the_events_before_it() {
             assert!(is(&error), "{exception:?}: {error:?}");
             assert!(error.message().is_some_and(|message| message.ends_with('.')), "{exception:?}");
         }
-        bedrock.reply(reply().exception_after(0, BedrockException::Throttling));
+        bedrock.reply(reply().exception_after(0, "ThrottlingException"));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert!(events.is_empty() && error.unwrap().into_service_error().is_throttling_exception());
-        bedrock.reply(reply().exception_after(99, BedrockException::Throttling));
+        bedrock.reply(reply().exception_after(99, "ThrottlingException"));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert_eq!((events.len(), error.is_some()), (7, true));
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use verbale::log::{CallChange, CallHeader, CallId, CallLog, CallQuery, Day, LogError, MemoryLog, Remedy, WriterLease};
+use verbale::log::{
+    CallChange, CallHeader, CallId, CallLog, CallQuery, Day, LogError, LogErrorKind, MemoryLog, WriterLease,
+};
 use verbale::testing::{FaultyLog, LogFault};
 use verbale::{MessagesManager, PlainMessage};
 
@@ -15,32 +17,32 @@ fn header(call_id: &str) -> CallHeader {
     CallHeader::new(CallId::new(call_id).unwrap(), START_MS).unwrap()
 }
 
-fn remedy<T>(result: Result<T, LogError>) -> Option<Remedy> {
-    result.err().map(|error| error.remedy())
+fn kind<T>(result: Result<T, LogError>) -> Option<LogErrorKind> {
+    result.err().map(|error| error.kind())
 }
 
 #[tokio::test(start_paused = true)]
 async fn script_decides_on_each_operation() {
     let memory = Arc::new(MemoryLog::new());
     let log = FaultyLog::new(Arc::clone(&memory), |method, call_id, number| match (method, number) {
-        ("open_call", 1) => Some(LogFault::Fail(Remedy::Retry)),
-        ("put_record", 1) => Some(LogFault::Fail(Remedy::Operator)),
+        ("open_call", 1) => Some(LogFault::Fail(LogErrorKind::Unavailable)),
+        ("put_record", 1) => Some(LogFault::Fail(LogErrorKind::NeedsOperator)),
         ("put_record", 2) => Some(LogFault::Delay(DELAY)),
         ("read_call", _) if call_id.is_some_and(|call_id| call_id.as_str() == "CA2") => Some(LogFault::Hang),
-        ("erase_call", _) => Some(LogFault::Fail(Remedy::None)),
+        ("erase_call", _) => Some(LogFault::Fail(LogErrorKind::Refused)),
         _ => None,
     });
     let header = header("CA1");
     let call_id = header.call_id();
-    assert_eq!(remedy(log.open_call(&header).await), Some(Remedy::Retry));
+    assert_eq!(kind(log.open_call(&header).await), Some(LogErrorKind::Unavailable));
     assert_eq!(memory.read_header(call_id).await.unwrap(), None);
     log.open_call(&header).await.unwrap();
 
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("Hi, there").unwrap();
     let records = manager.records();
-    let lease = WriterLease::of(&header);
-    assert_eq!(remedy(log.put_record(&lease, &records[0]).await), Some(Remedy::Operator));
+    let lease = WriterLease::from(&header);
+    assert_eq!(kind(log.put_record(&lease, &records[0]).await), Some(LogErrorKind::NeedsOperator));
     let start = Instant::now();
     log.put_record(&lease, &records[0]).await.unwrap();
     assert_eq!(start.elapsed(), DELAY);
@@ -48,7 +50,7 @@ async fn script_decides_on_each_operation() {
     assert_eq!(log.read_call(call_id).await.unwrap().records.len(), 1);
     assert!(timeout(DELAY, log.read_call(&CallId::new("CA2").unwrap())).await.is_err());
     let error = log.erase_call(call_id).await.unwrap_err();
-    assert_eq!(error.remedy(), Remedy::None);
+    assert_eq!(error.kind(), LogErrorKind::Refused);
     assert!(error.to_string().starts_with("erase_call of call CA1 failed"), "{error}");
     assert_eq!(memory.read_call(call_id).await.unwrap().records.len(), 1);
 

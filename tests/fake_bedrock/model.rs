@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 use verbale::bedrock::{BedrockModel, BedrockSettings};
 use verbale::model::{Model, ModelError, ModelEvent, ModelRequest, Usage};
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedModel, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedModel, ScriptedReply};
 use verbale::{MessageWrapper, MessagesManager, PlainMessage};
 
 const FIRST: Duration = Duration::from_millis(700);
@@ -61,11 +61,11 @@ async fn answers_equal_those_of_the_fake_bedrock() {
         slow("One moment, please.").cut_after(3),
         slow("One moment, please.").end_after(3),
         slow("One moment, please.").malformed_after(1),
-        slow("One moment, please.").exception_after(0, BedrockException::Throttling),
-        slow("One moment, please.").exception_after(3, BedrockException::ModelStreamError),
+        slow("One moment, please.").exception_after(0, "ThrottlingException"),
+        slow("One moment, please.").exception_after(3, "ModelStreamErrorException"),
         slow("One moment, please.").cut_after(99),
-        ScriptedReply::refused(BedrockException::AccessDenied).first_token_after(FIRST),
-        ScriptedReply::refused(BedrockException::ModelNotReady),
+        ScriptedReply::refused("AccessDeniedException").first_token_after(FIRST),
+        ScriptedReply::refused("ModelNotReadyException"),
         ScriptedReply::validation("Input is too long for requested model."),
         ScriptedReply::bad_gateway(),
     ] {

@@ -22,7 +22,7 @@ struct Views {
     window: Vec<Message>,
     shown: String,
     summarizing: Option<verbale::Summarizing>,
-    changes: Vec<verbale::Changes>,
+    changes: Vec<Vec<verbale::Record>>,
     lineage: Vec<verbale::message::ForkedFrom>,
     open: Vec<String>,
 }
@@ -45,11 +45,7 @@ impl Views {
 impl Member {
     /// Creates a fork, and a twin restored from its records.
     fn born(mut fork: World) -> Self {
-        assert_eq!(
-            fork.manager.changes(LastMessage::Include).records(),
-            fork.manager.records(),
-            "nothing of it is logged"
-        );
+        assert_eq!(fork.manager.changes(LastMessage::Include), fork.manager.records(), "nothing of it is logged");
         fork.write_all();
         let json: Vec<String> = fork.table.values().map(|record| serde_json::to_string(record).unwrap()).collect();
         let restored = Manager::restore(json.iter().map(|json| serde_json::from_str(json).unwrap())).unwrap();
@@ -63,8 +59,8 @@ impl Member {
         prop_assert_eq!(without_ids(shares), without_ids(alone));
         prop_assert_eq!((shares.pruned(), shares.message_count()), (alone.pruned(), alone.message_count()));
         for mode in [LastMessage::Include, LastMessage::Exclude] {
-            let places = |changes: verbale::Changes| {
-                changes.records().iter().map(|record| (record.position(), record.revision())).collect::<Vec<_>>()
+            let places = |changes: Vec<verbale::Record>| {
+                changes.iter().map(|record| (record.position(), record.revision())).collect::<Vec<_>>()
             };
             prop_assert_eq!(places(shares.changes(mode)), places(alone.changes(mode)));
             prop_assert_eq!(places(shares.new_changes(mode)), places(alone.new_changes(mode)));

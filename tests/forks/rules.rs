@@ -3,10 +3,14 @@
 use verbale::conversation::Conversation;
 use verbale::log::CallId;
 use verbale::message::ForkedFrom;
-use verbale::{ForkError, LastMessage, ManagerError, MessageWrapper, Role};
+use verbale::{ForkError, LastMessage, ManagerError, MessageId, MessageWrapper, Role};
 
 use super::history::Manager;
 use super::{id, list, shown, summaries, summarise, tool_call, window};
+
+fn forked_from(conversation: &str, after: Option<MessageId>) -> ForkedFrom {
+    ForkedFrom { conversation: conversation.into(), after }
+}
 
 /// Creates a conversation of four turns.
 fn call() -> Manager {
@@ -21,7 +25,7 @@ fn call() -> Manager {
 #[test]
 fn fork_shares_earlier_messages_and_then_differs() {
     let mut source = call();
-    source.acknowledge(source.changes(LastMessage::Include).receipt());
+    source.acknowledge(&source.changes(LastMessage::Include));
     let at = id(&source, 3);
     let mut fork = source.fork(&at, "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1"]);
@@ -30,13 +34,13 @@ fn fork_shares_earlier_messages_and_then_differs() {
     }
     let last = fork.meta_messages()[3].message();
     assert_eq!((last.id(), last.revision()), (at, 2));
-    assert_eq!(last.metadata().forked_from(), Some(&ForkedFrom::new("CA1", Some(at))));
+    assert_eq!(last.metadata().forked_from(), Some(&forked_from("CA1", Some(at))));
     let unmarked = source.meta_messages()[3].message();
     assert_eq!((unmarked.revision(), unmarked.metadata().forked_from()), (1, None));
 
     // The fork's log has nothing yet; the source's log has everything.
-    assert_eq!(fork.changes(LastMessage::Include).records(), fork.records());
-    assert_eq!(fork.new_changes(LastMessage::Include).records(), fork.records());
+    assert_eq!(fork.changes(LastMessage::Include), fork.records());
+    assert_eq!(fork.new_changes(LastMessage::Include), fork.records());
     assert!(source.changes(LastMessage::Include).is_empty());
 
     fork.add_user("other").unwrap();
@@ -94,7 +98,7 @@ fn summary_right_after_the_fork_point_stays() {
         let mut fork = source.fork(&at, "CA1").unwrap();
         assert_eq!(list(&fork)[7..], ["assistant: a3", "summary: S"]);
         assert_eq!(fork.messages().count(), 0);
-        assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", Some(at))]);
+        assert_eq!(fork.lineage(), [&forked_from("CA1", Some(at))]);
         fork.add_assistant("go on").unwrap();
         assert_eq!(list(&fork)[9..], ["user: ...", "assistant: go on"]);
         assert!(Manager::restore(fork.records()).unwrap() == fork);
@@ -169,13 +173,13 @@ fn edited_message_is_the_first_that_differs() {
     let fork = source.edit(&edited, "other", "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1", "user: other"]);
     assert_ne!(id(&fork, 4), edited);
-    assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", Some(id(&source, 3)))]);
+    assert_eq!(fork.lineage(), [&forked_from("CA1", Some(id(&source, 3)))]);
 
     // A fork at the first message shares nothing.
     let first = id(&source, 0);
     let mut fork = source.edit(&first, "other", "CA1").unwrap();
     assert_eq!(list(&fork), ["user: other"]);
-    assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", None)]);
+    assert_eq!(fork.lineage(), [&forked_from("CA1", None)]);
     assert_eq!(fork.meta_messages()[0].message().revision(), 1);
     fork.add_user("more").unwrap();
     assert_eq!(list(&fork), ["user: other + more"], "it shares nothing");
@@ -241,15 +245,15 @@ fn lineage_lists_each_source() {
     second.add_user("u2'").unwrap();
     let at_second = id(&second, 4);
     let mut third = second.fork(&at_second, "CA2").unwrap();
-    let marks = [ForkedFrom::new("CA2", Some(at_second)), ForkedFrom::new("CA1", Some(at))];
+    let marks = [forked_from("CA2", Some(at_second)), forked_from("CA1", Some(at))];
     assert_eq!(third.lineage(), marks.iter().collect::<Vec<_>>());
     assert_eq!(Manager::restore(third.records()).unwrap().lineage(), third.lineage());
 
     // A fork before an earlier fork point does not have that mark.
     let early = id(&third, 1);
-    assert_eq!(third.fork(&early, "CA3").unwrap().lineage(), [&ForkedFrom::new("CA3", Some(early))]);
+    assert_eq!(third.fork(&early, "CA3").unwrap().lineage(), [&forked_from("CA3", Some(early))]);
     // At the same message, the newer mark replaces the older one.
-    assert_eq!(second.fork(&at, "CA2").unwrap().lineage(), [&ForkedFrom::new("CA2", Some(at))]);
+    assert_eq!(second.fork(&at, "CA2").unwrap().lineage(), [&forked_from("CA2", Some(at))]);
 
     // Pruned marks are still listed.
     third.add_assistant("a2'").unwrap();
@@ -267,12 +271,12 @@ fn fork_needs_an_id_of_its_own() {
     let at = source.read(|manager| id(manager, 1));
     let fork = source.fork(&at, call_id("CA2")).unwrap();
     fork.change(|manager| manager.add_user("other").map(drop)).unwrap().unwrap();
-    assert_eq!((fork.id().as_str(), fork.lineage()), ("CA2", vec![ForkedFrom::new("CA1", Some(at))]));
+    assert_eq!((fork.id().as_str(), fork.lineage()), ("CA2", vec![forked_from("CA1", Some(at))]));
     assert_eq!((source.read(Manager::message_count), fork.read(Manager::message_count)), (8, 3));
 
     let edited = fork.fork_edited(&fork.read(|manager| id(manager, 2)), "another", call_id("CA3")).unwrap();
     assert_eq!(edited.read(list), ["user: u0", "assistant: a0", "user: another"]);
-    assert_eq!(edited.lineage(), vec![ForkedFrom::new("CA2", Some(at))]);
+    assert_eq!(edited.lineage(), vec![forked_from("CA2", Some(at))]);
 
     assert_eq!(source.fork(&at, call_id("CA1")).err(), Some(ForkError::SameConversation));
     assert_eq!(source.fork_edited(&at, "b", call_id("CA1")).err(), Some(ForkError::SameConversation));

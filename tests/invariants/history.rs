@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::message::{Outcome, Position, ToolCallError};
+use verbale::message::{Outcome, Position, ToolCallError, is_blank};
 use verbale::{
-    Attribute, Changes, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message,
-    MessageId, MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall,
-    ToolResult, Value,
+    Attribute, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId,
+    MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall, ToolResult,
+    Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -168,7 +168,7 @@ pub struct World {
     /// The newest submitted revision of each message.
     pub submitted: HashMap<MessageId, u32>,
     pub taken: Vec<Taken>,
-    pub changes: Vec<Changes>,
+    pub changes: Vec<Vec<Record>>,
     /// The log: the newest written revision of each message.
     pub table: BTreeMap<Position, Record>,
     /// The number of attempted tool calls.
@@ -218,7 +218,11 @@ impl World {
     /// Creates a fork with an edited message.
     pub fn edit(&mut self, message: &Index, texts: &[String]) -> Option<Result<Self, ForkError>> {
         let id = self.id(message)?;
-        let new: Vec<Content> = texts.iter().map(Content::from).filter(|content| !content.is_blank()).collect();
+        let new: Vec<Content> = texts
+            .iter()
+            .map(Content::from)
+            .filter(|content| !content.as_text().is_some_and(|text| is_blank(text)))
+            .collect();
         Some(self.manager.edit(&id, texts, SOURCE).map(|manager| self.of_fork(manager, &new)))
     }
 
@@ -303,10 +307,10 @@ impl World {
             }
             Op::Submit(last) => {
                 let changes = self.manager.new_changes(*last);
-                for record in changes.records() {
+                for record in &changes {
                     self.submitted.insert(record.id(), record.revision());
                 }
-                self.manager.mark_submitted(&changes.receipt());
+                self.manager.mark_submitted(&changes);
                 Done::Nothing
             }
             Op::TakeBack => {
@@ -357,7 +361,8 @@ impl World {
     }
 
     fn add(&mut self, role: Role, contents: Contents) -> Done {
-        let accepted: Vec<Content> = contents.iter().filter(|content| !content.is_blank()).cloned().collect();
+        let accepted: Vec<Content> =
+            contents.iter().filter(|content| !content.as_text().is_some_and(|text| is_blank(text))).cloned().collect();
         let length = self.manager.meta_messages().len();
         match self.manager.add_message(role, contents) {
             Err(error) => return Done::Refused(error),
@@ -416,7 +421,7 @@ impl World {
 
     fn write(&mut self, taken: usize, reversed: bool, acknowledged: bool) {
         let changes = &self.changes[taken];
-        let mut records: Vec<&Record> = changes.records().iter().collect();
+        let mut records: Vec<&Record> = changes.iter().collect();
         if reversed {
             records.reverse();
         }
@@ -431,7 +436,7 @@ impl World {
             }
         }
         if acknowledged {
-            self.manager.acknowledge(changes.receipt());
+            self.manager.acknowledge(changes);
         }
     }
 }

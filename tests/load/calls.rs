@@ -111,7 +111,7 @@ fn say(manager: &mut Manager, message: u32) {
 /// The bytes that were submitted and are not stored, as the writer counts them.
 fn waiting_bytes(manager: &Manager) -> usize {
     let (all, new) = (manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include));
-    let waiting = all.records().iter().filter(|record| new.records().iter().all(|new| new.id() != record.id()));
+    let waiting = all.iter().filter(|record| new.iter().all(|new| new.id() != record.id()));
     waiting.map(|record| 256 + record.contents().texts().map(|text| text.len()).sum::<usize>()).sum()
 }
 

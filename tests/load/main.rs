@@ -81,7 +81,7 @@ fn simulated(load: Load) -> Watch {
         let dynamo = Dynamo::new(FaultPlan::none().with_latency_ms(LATENCY_MS));
         create_table(&dynamo.client(), &Table::default()).await.unwrap();
         let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
-        let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)));
+        let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
         let forget = dynamo.clone();
         let world = world(load, log, settings, move |call| forget.drop_partition(TABLE, &format!("CALL#{call}")));
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
-    Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
+    MemoryLog, Put, WriterLease,
 };
 use verbale::message::Position;
 
@@ -66,13 +66,13 @@ impl Faulty {
         self.attempts.fetch_add(1, Ordering::Relaxed);
         let next = self.next.lock().unwrap().remove(call_id);
         let next = next.or_else(|| self.always.lock().unwrap().get(call_id).copied()).unwrap_or(Next::Go);
-        let error = |remedy| Err(LogError::backend(format!("logging call {call_id}"), remedy, "refused"));
+        let error = |kind| Err(LogError::backend(format!("logging call {call_id}"), kind, "refused"));
         match next {
             Next::Go => Ok(()),
             Next::Hang => std::future::pending().await,
-            Next::Unavailable => error(Remedy::Retry),
-            Next::Denied => error(Remedy::Operator),
-            Next::Refuse => error(Remedy::None),
+            Next::Unavailable => error(LogErrorKind::Unavailable),
+            Next::Denied => error(LogErrorKind::NeedsOperator),
+            Next::Refuse => error(LogErrorKind::Refused),
         }
     }
 }

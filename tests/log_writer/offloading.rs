@@ -9,10 +9,10 @@ use verbale::contents::{Cached, ContentId, ContentStore, MemoryStore};
 use verbale::dynamodb::{DynamoContents, DynamoLog, Table, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
-    CallEnd, CallHeader, CallLog, CardNumbers, LogWriter, MemoryLog, Offloading, Spool, SpoolMemory, SpoolSettings,
-    redact,
+    CallEnd, CallHeader, CallLog, CardNumbers, LogWriter, MemoryLog, Offloading, SpoolSettings, redact,
 };
 use verbale::message::{Media, MediaKind, Source, ToolCall};
+use verbale::testing::SpoolMemory;
 use verbale::{Content, LastMessage, Record, Role, Value};
 
 use super::{Manager, START_MS, balanced, call_id, lease, settings};
@@ -79,7 +79,7 @@ async fn contents_larger_than_an_item_are_read_back_unchanged() {
 
     // Custom data is not offloaded: a record with too much of it becomes a dead letter.
     let clock = Arc::new(ManualClock::new(START_MS));
-    let mut other = Manager::with_clock(clock, Arc::new(SequentialIds::default()));
+    let mut other = Manager::new().with_clock(clock, Arc::new(SequentialIds::default()));
     other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000)).unwrap();
     other.add_assistant("Hello!").unwrap();
     let call = writer.call(lease("CA2"));
@@ -100,7 +100,7 @@ async fn redacted_text_reaches_no_content_store() {
     let memory = SpoolMemory::default();
     let store = Arc::new(MemoryStore::default());
     let log = Arc::new(Offloading::new(MemoryLog::new(), store.clone()));
-    let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());
+    let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool).with_redactor(Arc::new(CardNumbers)));
     tokio::spawn(task.run());
     let mut manager = Manager::new();

@@ -2,12 +2,11 @@
 
 use super::*;
 
-fn is_all_dead(unstored: &[Unstored], seqs: &[u32]) -> bool {
-    let found = unstored.iter().filter(|one| one.is_dead_letter).filter_map(|one| match one.part {
-        Part::Record { position, .. } => Some(position.seq()),
-        _ => None,
-    });
-    found.eq(seqs.iter().copied()) && unstored.len() == seqs.len()
+fn is_all_dead(unstored: &[Unstored], manager: &Manager, seqs: &[u32]) -> bool {
+    let records = manager.records();
+    let ids = seqs.iter().map(|seq| records.iter().find(|record| record.position().seq() == *seq).unwrap().id());
+    let found = unstored.iter().filter(|one| one.is_dead_letter).filter_map(|one| one.message_id);
+    found.eq(ids) && unstored.len() == seqs.len()
 }
 
 #[tokio::test(start_paused = true)]
@@ -18,11 +17,11 @@ async fn records_after_a_dead_letter_are_reported_after_a_takeover() {
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", "Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert!(is_all_dead(&writer.flush(SOON).await, &[1]));
+    assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1]));
     log.resume_call_beside(&ca1()).await;
     say(&mut manager, &["Are you there?", "Yes."]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert!(is_all_dead(&writer.flush(SOON).await, &[1, 2, 3]));
+    assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1, 2, 3]));
     assert!(call.submit(&mut manager, LastMessage::Include).is_err());
     assert_eq!(log.kept(&ca1()).len(), 1, "nothing is stored after the fence");
     balanced(&writer.status());
@@ -41,7 +40,7 @@ async fn records_after_a_dead_letter_are_reported_if_the_takeover_comes_during_t
     log.take_over_after_header_read(1);
     say(&mut manager, &["Are you there?", "Yes."]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert!(is_all_dead(&writer.flush(SOON).await, &[1, 2, 3]));
+    assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1, 2, 3]));
     assert_eq!(log.kept(&ca1()).len(), 3);
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 1);
     balanced(&writer.status());
@@ -56,7 +55,7 @@ async fn gap_within_a_batch_is_checked() {
     log.refuse(1, 1);
     let mut manager = said(&["Hi", "Hello!", "Are you there?", "Yes."]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert!(is_all_dead(&writer.flush(SOON).await, &[1]));
+    assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1]));
     assert_eq!(log.header_reads(), 1);
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 3);
 }
@@ -74,7 +73,7 @@ async fn restarted_writer_detects_that_it_has_lost_its_call() {
     log.resume_call_beside(&ca1()).await;
     say(&mut manager, &["Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert!(is_all_dead(&writer.flush(SOON).await, &[1]));
+    assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1]));
     assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
     call.acknowledge(&mut manager);
     sleep(SECOND).await;
@@ -84,15 +83,14 @@ async fn restarted_writer_detects_that_it_has_lost_its_call() {
 
     for is_opened_again in [true, false] {
         let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
-        let call =
-            if is_opened_again { writer.open(header()).unwrap() } else { writer.call(WriterLease::first(ca1())) };
+        let call = if is_opened_again { writer.open(header()).unwrap() } else { writer.call(WriterLease::from(ca1())) };
         manager.take_back();
         say(&mut manager, &["Are you there?"]);
         let seqs: Vec<u32> =
-            manager.changes(LastMessage::Include).records().iter().map(|record| record.position().seq()).collect();
+            manager.changes(LastMessage::Include).iter().map(|record| record.position().seq()).collect();
         assert!(seqs[0] > 1, "{seqs:?}");
         call.submit(&mut manager, LastMessage::Include).unwrap();
-        assert!(is_all_dead(&writer.flush(SOON).await, &seqs));
+        assert!(is_all_dead(&writer.flush(SOON).await, &manager, &seqs));
         assert!(call.submit(&mut manager, LastMessage::Include).is_err());
         assert_eq!(log.kept(&ca1()).len(), 1, "nothing is stored after the fence");
         balanced(&writer.status());

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
-    Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
+    MemoryLog, Put, WriterLease,
 };
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -87,10 +87,10 @@ impl Scripted {
         while self.mode(call_id) == Mode::Wait {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let error = |remedy| Err(LogError::backend(format!("logging call {call_id}"), remedy, "scripted"));
+        let error = |kind| Err(LogError::backend(format!("logging call {call_id}"), kind, "scripted"));
         match self.mode(call_id) {
-            Mode::Unavailable => error(Remedy::Retry),
-            Mode::Denied => error(Remedy::Operator),
+            Mode::Unavailable => error(LogErrorKind::Unavailable),
+            Mode::Denied => error(LogErrorKind::NeedsOperator),
             _ => Ok(()),
         }
     }
@@ -109,7 +109,7 @@ impl CallLog for Scripted {
             let (seq, revision) = (record.position().seq(), record.revision());
             self.pass(lease.call_id()).await?;
             if self.refused.lock().unwrap().contains(&(seq, revision)) {
-                return Err(LogError::backend("logging a record", Remedy::None, "scripted"));
+                return Err(LogError::backend("logging a record", LogErrorKind::Refused, "scripted"));
             }
             let put = self.log.put_record(lease, record).await?;
             let kept = Kept { seq, revision, epoch: lease.epoch(), expires_at_s: lease.expires_at_s() };

@@ -1,5 +1,7 @@
 //! Large and binary contents are stored in the content store and resolved for the model.
 
+use std::sync::Arc;
+
 use serde_json::{Value as Json, json};
 use verbale::contents::{Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
@@ -34,17 +36,18 @@ fn sources(messages: &Json) -> Vec<Json> {
 #[tokio::test]
 async fn offloaded_image_is_resolved_for_the_model() {
     let manager = conversation();
-    let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
-    let lease = WriterLease::first(CallId::new("CA1").unwrap());
+    let (small_log, store) = (Arc::new(MemoryLog::new()), Arc::new(MemoryStore::default()));
+    let log = Offloading::new(small_log.clone(), store.clone());
+    let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {
         log.put_record(&lease, record).await.unwrap();
     }
-    assert_eq!(log.store().len(), 4);
+    assert_eq!(store.len(), 4);
     let logged = log.read_call(lease.call_id()).await.unwrap();
     assert!(logged.problems.is_empty() && MessagesManager::restore(logged.records).unwrap() == manager);
 
     // Without their contents, the small records become placeholders for the model.
-    let small = log.log().read_call(lease.call_id()).await.unwrap().records;
+    let small = small_log.read_call(lease.call_id()).await.unwrap().records;
     assert_eq!(
         serde_json::to_value(&small[0]).unwrap()["message"]["contents"][1],
         json!({"type": "image", "contentId": ContentId::of(PNG).to_string(), "size": PNG.len(), "mimeType": "image/png",
@@ -55,7 +58,7 @@ async fn offloaded_image_is_resolved_for_the_model() {
     assert_eq!(messages[0]["content"][1], placeholder("image", "the dress"));
     assert_eq!((sources(&messages), repairs.len()), (vec![], 3));
 
-    let (resolved, problems) = resolve(window(&restored), log.store()).await;
+    let (resolved, problems) = resolve(window(&restored), &store).await;
     assert_eq!(problems, []);
     assert!(resolved == window(&manager));
     let (messages, repairs) = ask(resolved).await;
@@ -104,12 +107,13 @@ async fn repeated_content_is_read_once() {
 #[tokio::test]
 async fn missing_and_changed_contents_are_reported() {
     let manager = conversation();
-    let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
-    let lease = WriterLease::first(CallId::new("CA1").unwrap());
+    let small_log = Arc::new(MemoryLog::new());
+    let log = Offloading::new(small_log.clone(), MemoryStore::default());
+    let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {
         log.put_record(&lease, record).await.unwrap();
     }
-    let mut small = log.log().read_call(lease.call_id()).await.unwrap().records;
+    let mut small = small_log.read_call(lease.call_id()).await.unwrap().records;
     // A record that another program wrote has another size.
     let mut json = serde_json::to_value(&small[0]).unwrap();
     json["message"]["contents"][1]["size"] = 7.into();

@@ -1,7 +1,7 @@
 //! Bedrock's limits for the number and the size of attachments.
 
 use serde_json::json;
-use verbale::bedrock::{ConverseRequest, Profile, ViolationKind, validate};
+use verbale::bedrock::{ConverseRequest, Profile, validate};
 use verbale::{BedrockMessage, Content, MessagesManager};
 
 use super::files::{PDF, PNG, pdf_of, png_of};
@@ -11,12 +11,12 @@ const MAX_IMAGE: usize = 3_932_160;
 const MAX_DOCUMENT: usize = 4_718_592;
 
 /// The errors of Bedrock for a request without repairs.
-fn refused(contents: Vec<Content>) -> Vec<(ViolationKind, String)> {
+fn refused(contents: Vec<Content>) -> Vec<(&'static str, String)> {
     let mut manager = MessagesManager::<BedrockMessage>::new();
     manager.add_user(contents).unwrap();
     let input = ConverseRequest::new(super::CLAUDE).messages(manager.to_raw().unwrap()).into_input().unwrap();
     let violations = validate(&input, &Profile::default());
-    violations.iter().map(|violation| (violation.kind(), violation.to_string())).collect()
+    violations.iter().map(|violation| (violation.rule(), violation.to_string())).collect()
 }
 
 #[tokio::test]
@@ -29,15 +29,16 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
         wordings.iter().map(|(kind, wording)| (*kind, wording.as_str())).collect::<Vec<_>>(),
         [
             (
-                ViolationKind::Attachments,
+                "attachments-number",
                 "The model returned the following errors: too many images and documents: 22 + 7 > 20"
             ),
-            (ViolationKind::Attachments, "You can't include more than 5 documents in a request."),
+            ("document-number", "You can't include more than 5 documents in a request."),
         ]
     );
     let (content, repairs) = asked(all).await;
     let content = content.as_array().unwrap();
-    assert_eq!(content.iter().filter(|block| block.get("image").is_some()).count(), 20);
+    // Claude counts images and documents together, so the oldest images give way.
+    assert_eq!(content.iter().filter(|block| block.get("image").is_some()).count(), 15);
     assert_eq!(content.iter().filter(|block| block.get("document").is_some()).count(), 5);
     let name = |n: usize| json!({"text": format!("[image \"picture {n}\"]")});
     assert_eq!(
@@ -52,6 +53,11 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
             "messages.0.content.3: replaced the image with text, because the request may have 20 at most",
             "messages.0.content.44: replaced the document with text, because the request may have 5 at most",
             "messages.0.content.45: replaced the document with text, because the request may have 5 at most",
+            "messages.0.content.5: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.7: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.9: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.11: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.13: replaced the image with text, because the request may have 20 at most",
         ]
     );
     let at_most: Vec<Content> = images(20).chain(documents(5)).chain(["Which one?".into()]).collect();
@@ -72,13 +78,13 @@ async fn attachments_that_are_too_large_become_placeholders() {
         refused(contents(MAX_IMAGE + 1, MAX_DOCUMENT + 1)),
         [
             (
-                ViolationKind::Attachments,
+                "image-bytes",
                 "The model returned the following errors: messages.0.content.1.image.source.bytes: image exceeds 5 MB \
                  maximum: 5242884 bytes > 5242880 bytes"
                     .to_owned()
             ),
             (
-                ViolationKind::Attachments,
+                "document-bytes",
                 "The maximum document size is 4.5 MB. Reduce the size of your document and retry your request."
                     .to_owned()
             ),

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use verbale::message::{Document, Media, MediaKind, ResultContent, Source};
-use verbale::{Content, MessageWrapper, ToolCall, Value};
+use verbale::{Content, ToolCall, Value};
 
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
 use super::{Manager, NOVA, ask, ask_of, asked, audio, document, image, placeholder, stored_image, video, window};

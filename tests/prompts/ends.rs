@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use verbale::conversation::ConversationErrorKind as Kind;
 use verbale::conversation::{Conversation, ConversationError, Prompt};
 use verbale::model::{Failure, Generation, Model, ModelEvent, ModelRequest, StopReason, Tool, Wait};
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{ToolCall, Value};
 
 use super::tools::weather;
@@ -46,24 +46,21 @@ async fn assert_usable(conversation: &Conversation, bedrock: &FakeBedrock) {
 
 #[tokio::test(start_paused = true)]
 async fn text_before_a_model_error_is_kept() {
-    let (error, shown) = fail([
-        ScriptedReply::refused(BedrockException::Throttling),
-        ScriptedReply::refused(BedrockException::Throttling),
-    ])
-    .await;
-    assert_eq!((error.kind(), error.model_error().unwrap().kind()), (Kind::Model, &Failure::Throttled));
+    let (error, shown) = fail([ScriptedReply::refused("AccessDeniedException")]).await;
+    assert_eq!(error.kind(), Kind::Model);
+    assert!(matches!(error.model_error().unwrap().kind(), Failure::Denied(_)), "{error:?}");
     assert_eq!(shown, [r#"user "Hello?""#]);
 
     // Fails after the start of the message and two words.
     let broken = ScriptedReply::text("I see that you");
-    let (error, shown) = fail([broken.exception_after(3, BedrockException::ModelStreamError)]).await;
+    let (error, shown) = fail([broken.exception_after(3, "ModelStreamErrorException")]).await;
     assert!(error.model_error().unwrap().received().text_bytes > 0 && !format!("{error} {error:?}").contains("see"));
     assert_eq!(shown, [r#"user "Hello?""#, r#"assistant "I see" llmInterrupted"#]);
 
     // The tool call is complete, but the tool does not run.
     let call = ScriptedReply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"}));
     let (error, shown) = fail([call.hang_after(9)]).await;
-    let timeout = Failure::TimedOut { wait: Wait::NextEvent, after: Duration::from_secs(3) };
+    let timeout = Failure::TimedOut { wait: Wait::NextEvent, after: Duration::from_secs(60) };
     assert_eq!(*error.model_error().unwrap().kind(), timeout);
     assert_eq!(
         shown[1..],

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::model::Inference;
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{MessageWrapper, Value};
 
 use super::{prompt, shown};
@@ -51,15 +51,15 @@ async fn turn_after(failure: ScriptedReply) -> (Json, Vec<Json>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttled_request_is_retried_by_the_client_within_one_recorded_request() {
+async fn throttled_request_is_retried_and_both_requests_are_recorded() {
     assert_eq!(
-        turn_after(ScriptedReply::refused(BedrockException::Throttling)).await,
-        ("complete".into(), vec![Json::Null])
+        turn_after(ScriptedReply::refused("ThrottlingException")).await,
+        ("complete".into(), vec!["throttled".into(), Json::Null])
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn stream_that_fails_before_the_first_token_is_retried_and_both_requests_are_recorded() {
-    let failure = ScriptedReply::text("Yes.").exception_after(1, BedrockException::ServiceUnavailable);
+    let failure = ScriptedReply::text("Yes.").exception_after(1, "ServiceUnavailableException");
     assert_eq!(turn_after(failure).await, ("complete".into(), vec!["unavailable".into(), Json::Null]));
 }

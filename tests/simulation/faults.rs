@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use verbale::clock::Clock;
-use verbale::dynamodb::{DynamoError, DynamoLog};
+use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallLog, LogError, Put};
 
-use super::conformance::{call, first, message};
 use super::dynamo::{Dynamo, Fault, FaultPlan, START_MS, Scope, Window};
 use super::log;
+use super::support::{call, first, message};
 
 const KEY: (&str, &str) = ("CALL#CA1", "MSG#00000000");
 
@@ -20,7 +20,7 @@ async fn failure(log: &DynamoLog, revision: u32) -> (String, bool) {
 
 /// Returns why a request failed, according to the end of the error's text.
 fn failure_of(error: LogError) -> String {
-    let text = std::error::Error::source(&error).unwrap().downcast_ref::<DynamoError>().unwrap().to_string();
+    let text = error.to_string();
     let (_, reason) = text.split_once(" failed: ").unwrap();
     reason.split_once(';').unwrap().0.to_owned()
 }
@@ -39,13 +39,13 @@ fn writes(dynamo: &Dynamo) -> usize {
 async fn fault_has_its_error_and_applies_its_write_or_not() {
     for (fault, expected, is_retryable, there, next) in [
         (Fault::TimeoutBefore, TIMEOUT, true, 0, Put::Written),
-        (Fault::TimeoutAfter, TIMEOUT, true, 1, Put::AlreadyThere),
+        (Fault::TimeoutAfter, TIMEOUT, true, 1, Put::Kept),
         (Fault::Error500Before, SERVER, true, 0, Put::Written),
-        (Fault::Error500After, SERVER, true, 1, Put::AlreadyThere),
+        (Fault::Error500After, SERVER, true, 1, Put::Kept),
         (Fault::Html502, SERVER, true, 0, Put::Written),
         (Fault::ResetBefore, UNREACHABLE, true, 0, Put::Written),
-        (Fault::ResetAfter, UNREACHABLE, true, 1, Put::AlreadyThere),
-        (Fault::TruncatedBodyAfter, UNREACHABLE, true, 1, Put::AlreadyThere),
+        (Fault::ResetAfter, UNREACHABLE, true, 1, Put::Kept),
+        (Fault::TruncatedBodyAfter, UNREACHABLE, true, 1, Put::Kept),
         (Fault::Throttle, THROTTLED, true, 0, Put::Written),
         (Fault::TableMissing, NO_TABLE, false, 0, Put::Written),
         (Fault::AccessDenied, "access denied (AccessDeniedException)", false, 0, Put::Written),

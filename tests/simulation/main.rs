@@ -2,10 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-#[path = "../call_log/changes.rs"]
-mod changes;
-#[path = "../call_log/conformance.rs"]
-mod conformance;
 mod differential;
 mod dynamo;
 mod expressions;
@@ -15,11 +11,15 @@ mod histories;
 mod history;
 mod limits;
 mod repetition;
+#[path = "../call_log/support.rs"]
+#[expect(dead_code, reason = "the tests of the contract use the rest")]
+mod support;
 mod writer;
 
 use std::sync::Arc;
 
 use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::testing::call_log_conformance;
 
 use dynamo::{Dynamo, FaultPlan};
 
@@ -34,15 +34,14 @@ async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {
 
 #[tokio::test(start_paused = true)]
 async fn log_over_the_fake_keeps_the_contract() {
-    let clock = conformance::clock();
-    conformance::all(&log(FaultPlan::none()).await.1.with_clock(clock.clone()), &clock).await;
+    let (_, log) = log(FaultPlan::none()).await;
+    call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn log_over_a_slow_fake_keeps_the_contract() {
-    let clock = conformance::clock();
-    let plan = FaultPlan::none().with_latency_ms(1..=2_000);
-    conformance::all(&log(plan).await.1.with_clock(clock.clone()), &clock).await;
+    let (_, log) = log(FaultPlan::none().with_latency_ms(1..=2_000)).await;
+    call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use tokio::task::JoinSet;
 use verbale::log::CallLog;
 
-use super::conformance::{call, first, message};
 use super::dynamo::{Fault, FaultPlan};
 use super::log;
+use super::support::{call, first, message};
 
 /// Returns the journal of three writers that repeat retryable requests.
 async fn history(seed: u64) -> String {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
 use verbale::log::{
-    CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolMemory, SpoolSettings, Status, Submitted,
-    WriterSettings,
+    CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolSettings, Status, Submitted, WriterSettings,
 };
+use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::conformance::{START_MS, call};
 use super::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
 use super::log;
+use super::support::{START_MS, call};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -20,7 +20,7 @@ const HOURS: Duration = Duration::from_secs(3 * 3_600);
 
 async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWriter) {
     let (dynamo, log) = log(plan).await;
-    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)));
+    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }
@@ -84,7 +84,7 @@ async fn turn_does_the_same_work_during_an_outage() {
     let outage = || FaultPlan::none().with_window(Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS));
     for with_spool in [false, true] {
         let memory = SpoolMemory::default();
-        let spool = with_spool.then(|| Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap()));
+        let spool = with_spool.then(|| Arc::new(memory.open(SpoolSettings::default()).unwrap()));
         let (_, healthy) = writer(FaultPlan::none(), None).await;
         let (call, mut manager) = opened(&healthy, "CA1");
         let (expected, _) = turns(60, &healthy, &call, &mut manager).await;

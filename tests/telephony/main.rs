@@ -8,9 +8,8 @@ use verbale::call::{CallBuilder, CallSession, Effect};
 use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, Role};
 
-const PIECES: [(&str, &str); 4] = [
+const PIECES: [(&str, &str); 3] = [
     (include_str!("../../docs/twilio.md"), include_str!("media_streams.rs")),
-    (include_str!("../../docs/twilio.md"), include_str!("conversation_relay.rs")),
     (include_str!("../../docs/livekit.md"), include_str!("livekit.rs")),
     (include_str!("../../docs/amazon-connect.md"), include_str!("amazon_connect.rs")),
 ];
@@ -20,7 +19,7 @@ fn pages_contain_the_tested_code() {
     for (page, code) in PIECES {
         assert!(page.contains(&format!("```rust\n{code}```")), "copy this into its page:\n{code}");
     }
-    assert_eq!(PIECES.map(|(page, _)| page.matches("```rust").count()), [2, 2, 1, 1]);
+    assert_eq!(PIECES.map(|(page, _)| page.matches("```rust").count()), [1, 1, 1]);
 }
 
 /// A call whose model says `Yes, I am here.`
@@ -95,34 +94,6 @@ mod media_streams {
             assert!(now.is_none());
             assert_eq!(why_ignored(call.playback_finished(speech, call.now_ms())), "the event was reported before");
         }
-    }
-}
-
-mod conversation_relay {
-    include!("conversation_relay.rs");
-
-    use serde_json::json;
-
-    use super::{call, heard};
-
-    #[tokio::test]
-    async fn prompt_without_an_interruption_finishes_the_speech() {
-        let call = call();
-        let mut spoken = Some(call.say("Good morning.").unwrap());
-        let prompt = json!({"type": "prompt", "voicePrompt": "Are you there?", "lang": "en-US", "last": true});
-        let mut reply = on_message(&call, &mut spoken, &prompt).unwrap().unwrap();
-        assert_eq!((heard(&call), call.conversation().metrics().barge_ins), (None, 0));
-        while reply.next().await.is_some() {}
-
-        let interrupt =
-            json!({"type": "interrupt", "utteranceUntilInterrupt": "Yes, I", "durationUntilInterruptMs": "460"});
-        assert!(on_message(&call, &mut spoken, &interrupt).unwrap().is_none());
-        assert_eq!((heard(&call).as_deref(), call.conversation().metrics().barge_ins), (Some("Yes, I"), 1));
-        for nothing in [json!({"type": "prompt", "voicePrompt": "And", "last": false}), json!({"type": "setup"})] {
-            assert!(on_message(&call, &mut spoken, &nothing).unwrap().is_none());
-        }
-        // The interrupted answer can be continued.
-        assert!(call.is_answerable());
     }
 }
 

@@ -10,11 +10,11 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
-use verbale::dynamodb::{Cost, DynamoError, DynamoErrorKind, DynamoLog, Item, Table, create_table, log_client};
-use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
+use verbale::dynamodb::{Cost, DynamoLog, Item, Table, create_table, log_client};
+use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{self, CallId, CallLog as _, WriterLease};
 use verbale::manager::RestoreError;
-use verbale::{LastMessage, MessageId, MessagesManager, Receipt, Record};
+use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;
 use crate::demo::text::visible;
@@ -42,15 +42,11 @@ pub enum Place {
 /// An error of the log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error(transparent)]
-    Embedded(#[from] EmbeddedError),
     #[error(
         "no DynamoDB answers at {}: start one there (docker run -p 8000:8000 amazon/dynamodb-local), or leave \
          --endpoint out for the one inside this process", visible(.url)
     )]
-    NobodyAnswers { url: String, source: DynamoError },
-    #[error(transparent)]
-    Dynamo(#[from] DynamoError),
+    NobodyAnswers { url: String, source: log::LogError },
     #[error(transparent)]
     Log(#[from] log::LogError),
     #[error("the logged call cannot be restored")]
@@ -68,13 +64,13 @@ impl CallLog {
             Place::Endpoint(url) => client_at(url),
         };
         create_table(&client, &Table::default()).await.map_err(|source| match (&place, &source) {
-            (Place::Endpoint(url), error) if error.kind() == DynamoErrorKind::Unreachable => {
+            (Place::Endpoint(url), error) if error.is_retryable() => {
                 LogError::NobodyAnswers { url: url.clone(), source }
             }
-            _ => LogError::Dynamo(source),
+            _ => LogError::Log(source),
         })?;
         let log = DynamoLog::new(client.clone());
-        let lease = WriterLease::first(call_id(script)?);
+        let lease = WriterLease::from(call_id(script)?);
         Ok(Self { client, log, lease, place, read: Cost::default() })
     }
 
@@ -86,13 +82,13 @@ impl CallLog {
     ) -> Result<Vec<Record>, LogError> {
         let changes = manager.changes(last);
         let mut first_error = None;
-        for record in changes.records() {
+        for record in &changes {
             match self.log.put_record(&self.lease, record).await {
-                Ok(_) => manager.acknowledge([record].into_iter().collect::<Receipt>()),
+                Ok(_) => manager.acknowledge([record]),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        first_error.map_or_else(|| Ok(changes.records().to_vec()), |error| Err(error.into()))
+        first_error.map_or_else(|| Ok(changes), |error| Err(error.into()))
     }
 
     /// Reads the call back.

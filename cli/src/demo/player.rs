@@ -5,9 +5,7 @@ use std::sync::Arc;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{Clock, ManualClock, SystemIds};
 use verbale::message::{Text, ToolCall};
-use verbale::{
-    Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessageWrapper, MessagesManager, Timing,
-};
+use verbale::{Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessagesManager, Timing};
 
 use crate::demo::script::{Event, EventKind};
 
@@ -46,7 +44,7 @@ impl BargeIn {
 impl Player {
     pub fn new() -> Self {
         let clock = ManualClock::default();
-        let manager = MessagesManager::with_clock(Arc::new(clock.clone()), Arc::new(SystemIds));
+        let manager = MessagesManager::new().with_clock(Arc::new(clock.clone()), Arc::new(SystemIds));
         Self { manager, clock, playing: None }
     }
 

@@ -262,7 +262,7 @@ async fn records_beside_a_refused_one_are_acknowledged() {
         let error = log.write(&mut manager, LastMessage::Include).await.unwrap_err();
         let line = on_one_line(&error);
         assert!(line.contains("an item has room for 409560"), "{line}");
-        let left: Vec<_> = manager.changes(LastMessage::Include).records().iter().map(|record| record.id()).collect();
+        let left: Vec<_> = manager.changes(LastMessage::Include).iter().map(|record| record.id()).collect();
         assert_eq!(left, [too_large]);
     }
 }

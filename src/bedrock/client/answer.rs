@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
@@ -13,13 +14,15 @@ use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception
 use tokio::time::{Instant, timeout_at};
 
 use super::Purpose;
-use super::failure::{send_error, stream_error};
+use super::failure::{send_error, sent_refusal, stream_error, streamed_refusal};
 use super::prepare::prepare;
 use super::reader::AnswerReader;
+use super::refused::Refused;
 use super::send;
 use super::settings::BedrockSettings;
+use crate::bedrock::profile::Remedy;
 use crate::clock::from_now;
-use crate::model::{Failure, ModelError, ModelEvent, ModelRequest, Wait};
+use crate::model::{Failure, ModelError, ModelEvent, ModelRequest};
 
 /// The time from the stop to the usage and the end of the stream. After it, the connection is not reused.
 const USAGE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -29,158 +32,179 @@ pub(super) struct Answer {
     client: Client,
     settings: Arc<BedrockSettings>,
     purpose: Purpose,
+    /// Counts the requests that are sent again.
+    resent: Arc<AtomicU64>,
     reader: AnswerReader,
-    end: Instant,
+    /// The request, while it may be sent again.
+    request: Option<ModelRequest>,
+    /// Events that were not returned yet.
+    events: VecDeque<ModelEvent>,
     state: State,
 }
 
 enum State {
-    New(ModelRequest),
-    Prepared(Box<ConverseInput>),
+    New,
+    Prepared(Box<ConverseInput>, Remedy),
     Streaming(Box<Streaming>),
     /// After the stop. Only the usage may follow.
     Stopped(Box<Streaming>),
-    /// The answer arrived in one piece.
-    Emitting(VecDeque<ModelEvent>),
     Ended,
 }
 
 struct Streaming {
     receiver: EventReceiver<Event, Exception>,
-    /// The deadline of the first text or tool call.
-    first: Deadline,
     request_id: Option<String>,
 }
 
-/// The event of a step, if any, and the next state.
-type Step = Result<(Option<ModelEvent>, State), ModelError>;
+type Step = Result<State, ModelError>;
 
 impl Answer {
-    pub(super) fn new(client: Client, settings: Arc<BedrockSettings>, purpose: Purpose, request: ModelRequest) -> Self {
-        let end = Instant::now();
-        Self { client, settings, purpose, reader: AnswerReader::default(), end, state: State::New(request) }
+    pub(super) fn new(
+        client: Client,
+        settings: Arc<BedrockSettings>,
+        purpose: Purpose,
+        resent: Arc<AtomicU64>,
+        request: ModelRequest,
+    ) -> Self {
+        Self {
+            client,
+            settings,
+            purpose,
+            resent,
+            reader: AnswerReader::default(),
+            request: Some(request),
+            events: VecDeque::new(),
+            state: State::New,
+        }
     }
 
     /// Returns the next event, or `None` after the last event or an error.
     pub(super) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(Ok(event));
+            }
             let step = match std::mem::replace(&mut self.state, State::Ended) {
-                State::New(request) => self.prepare(request),
-                State::Prepared(input) => self.send(*input).await,
+                State::New => self.prepare(),
+                State::Prepared(input, remedy) => self.send(*input, remedy).await,
                 State::Streaming(stream) => self.receive(stream).await,
-                State::Stopped(receiver) => Ok(self.receive_usage(receiver).await),
-                State::Emitting(mut events) => match events.pop_front() {
-                    Some(event) => Ok((Some(event), State::Emitting(events))),
-                    None => return None,
-                },
+                State::Stopped(stream) => Ok(self.receive_usage(stream).await),
                 State::Ended => return None,
             };
             match step {
-                Ok((event, state)) => {
-                    self.state = state;
-                    if let Some(event) = event {
-                        return Some(Ok(event));
-                    }
-                }
+                Ok(state) => self.state = state,
                 Err(error) => return Some(Err(error)),
             }
         }
     }
 
-    fn prepare(&mut self, request: ModelRequest) -> Step {
-        self.end = from_now(self.settings.answer_timeout);
+    fn prepare(&mut self) -> Step {
+        let Some(request) = &self.request else { return Ok(State::Ended) };
         let caches = self.purpose == Purpose::Turns;
-        let (input, repairs) = prepare(request, &self.settings, caches).map_err(|failure| self.error(failure))?;
+        let (input, repairs) =
+            prepare(request, &self.settings, caches, Remedy::None).map_err(|failure| self.error(failure))?;
         for repair in &repairs {
             tracing::debug!(%repair, "repaired a request to the model");
         }
-        let event = (!repairs.is_empty()).then_some(ModelEvent::Repaired(repairs));
-        Ok((event, State::Prepared(Box::new(input))))
+        self.events.extend((!repairs.is_empty()).then_some(ModelEvent::Repaired(repairs)));
+        Ok(State::Prepared(Box::new(input), Remedy::None))
     }
 
-    async fn send(&mut self, input: ConverseInput) -> Step {
+    async fn send(&mut self, input: ConverseInput, remedy: Remedy) -> Step {
         let has_tools = input.tool_config.is_some();
-        if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.streams_with_tools {
+        let is_whole = self.purpose == Purpose::Summaries
+            || remedy == Remedy::WithoutStreaming
+            || has_tools && !self.settings.profile.streams_with_tools;
+        if is_whole {
             return self.converse(input).await;
         }
-        let first = self.deadline(Wait::FirstToken);
-        let sent = first.run(send::converse_stream(&self.client, input)).await;
-        let sent = sent.map_err(|failure| self.error(failure))?;
-        let output = sent.map_err(|error| send_error(error, self.reader.received(), first.elapsed()))?;
-        let request_id = output.request_id().map(str::to_owned);
-        Ok((None, State::Streaming(Box::new(Streaming { receiver: output.stream, first, request_id }))))
+        let start = Instant::now();
+        let sent = send::converse_stream(&self.client, input, self.settings.guardrail.clone()).await;
+        match sent {
+            Ok(output) => {
+                let request_id = output.request_id().map(str::to_owned);
+                Ok(State::Streaming(Box::new(Streaming { receiver: output.stream, request_id })))
+            }
+            Err(error) => {
+                let refused = sent_refusal(&error);
+                let error = send_error(error, self.reader.received(), start.elapsed());
+                self.send_again(refused, error)
+            }
+        }
     }
 
     async fn converse(&mut self, input: ConverseInput) -> Step {
-        let deadline = self.deadline(Wait::WholeAnswer);
-        let sent = deadline.run(send::converse(&self.client, input)).await.map_err(|failure| self.error(failure))?;
-        let output = sent.map_err(|error| send_error(error, self.reader.received(), deadline.elapsed()))?;
-        let events = self.reader.read_whole(output).map_err(|failure| self.error(failure))?;
-        Ok((None, State::Emitting(events.into())))
+        let start = Instant::now();
+        match send::converse(&self.client, input).await {
+            Ok(output) => {
+                let events = self.reader.read_whole(output).map_err(|failure| self.error(failure))?;
+                self.events.extend(events);
+                Ok(State::Ended)
+            }
+            Err(error) => {
+                let refused = sent_refusal(&error);
+                let error = send_error(error, self.reader.received(), start.elapsed());
+                self.send_again(refused, error)
+            }
+        }
     }
 
     async fn receive(&mut self, mut stream: Box<Streaming>) -> Step {
-        // The timeout starts here, because the time between two polls is the reader's, not the model's.
-        let deadline = if self.reader.has_begun() { self.deadline(Wait::NextEvent) } else { stream.first };
-        let received = deadline.run(stream.receiver.recv()).await.map_err(|failure| self.error(failure))?;
-        let event =
-            received.map_err(|error| stream_error(error, self.reader.received(), stream.request_id.as_deref()))?;
-        let event = event.ok_or_else(|| self.error(Failure::Truncated))?;
-        let event = self.reader.read(event).map_err(|failure| self.error(failure))?;
-        let is_stop = matches!(event, Some(ModelEvent::Stop(_)));
-        Ok((event, if is_stop { State::Stopped(stream) } else { State::Streaming(stream) }))
+        let received = match stream.receiver.recv().await {
+            Ok(received) => received,
+            Err(error) => {
+                let refused = streamed_refusal(&error).filter(|_| !self.reader.has_begun());
+                let error = stream_error(error, self.reader.received(), stream.request_id.as_deref());
+                return self.send_again(refused, error);
+            }
+        };
+        let event = received.ok_or_else(|| self.error(Failure::Truncated))?;
+        let events = self.reader.read(event).map_err(|failure| self.error(failure))?;
+        if self.reader.has_begun() {
+            self.request = None;
+        }
+        let is_stopped = events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
+        self.events.extend(events);
+        Ok(if is_stopped { State::Stopped(stream) } else { State::Streaming(stream) })
+    }
+
+    /// Prepares a refused request once more, in a form that the model may accept.
+    ///
+    /// Returns `error` if there is none, or if the request was sent twice.
+    fn send_again(&mut self, refused: Option<Refused>, error: ModelError) -> Step {
+        let Some((refused, request)) = refused.zip(self.request.take()) else { return Err(error) };
+        let Some(remedy) = refused.remedy(&request) else { return Err(error) };
+        let caches = self.purpose == Purpose::Turns && remedy != Remedy::WithoutCachePoints;
+        let Ok((input, _)) = prepare(&request, &self.settings, caches, remedy) else { return Err(error) };
+        self.resent.fetch_add(1, Ordering::Relaxed);
+        let message = refused.redacted(&request);
+        tracing::warn!(
+            model_id = self.settings.model_id,
+            %error,
+            refusal = message,
+            ?remedy,
+            "Bedrock refused the request; it is sent once more in another form"
+        );
+        self.events.push_back(ModelEvent::Repaired(vec![refused.repair(remedy, &message)]));
+        Ok(State::Prepared(Box::new(input), remedy))
     }
 
     /// Receives the usage. The answer is complete, so a failure here loses only the usage.
-    async fn receive_usage(&mut self, mut stream: Box<Streaming>) -> (Option<ModelEvent>, State) {
-        let deadline = self.end.min(from_now(USAGE_TIMEOUT));
+    async fn receive_usage(&mut self, mut stream: Box<Streaming>) -> State {
+        let deadline = from_now(USAGE_TIMEOUT);
         let mut usage = None;
         while let Ok(Ok(Some(event))) = timeout_at(deadline, stream.receiver.recv()).await {
-            if let Ok(Some(tokens @ ModelEvent::Usage(_))) = self.reader.read(event) {
-                usage = Some(tokens);
-            }
+            let events = self.reader.read(event).unwrap_or_default();
+            usage = events.into_iter().find(|event| matches!(event, ModelEvent::Usage(_))).or(usage);
         }
         if usage.is_none() {
             tracing::debug!("the answer of the model arrived without its usage");
         }
-        (usage, State::Ended)
-    }
-
-    /// Returns the deadline of a wait that starts now.
-    fn deadline(&self, wait: Wait) -> Deadline {
-        let settings = &self.settings;
-        let timeout = match wait {
-            Wait::NextEvent => settings.event_timeout,
-            Wait::Connection | Wait::FirstToken => settings.first_token_timeout,
-            Wait::WholeAnswer => settings.answer_timeout,
-        };
-        let (start, at) = (Instant::now(), from_now(timeout));
-        if wait == Wait::WholeAnswer || at >= self.end {
-            return Deadline { start, at: self.end, wait: Wait::WholeAnswer, timeout: settings.answer_timeout };
-        }
-        Deadline { start, at, wait, timeout }
+        self.events.extend(usage);
+        State::Ended
     }
 
     fn error(&self, failure: Failure) -> ModelError {
         ModelError::new(failure, self.reader.received())
-    }
-}
-
-/// The end of a wait, and its description in errors.
-#[derive(Clone, Copy)]
-struct Deadline {
-    start: Instant,
-    at: Instant,
-    wait: Wait,
-    timeout: Duration,
-}
-
-impl Deadline {
-    async fn run<T>(self, future: impl Future<Output = T>) -> Result<T, Failure> {
-        timeout_at(self.at, future).await.map_err(|_| Failure::TimedOut { wait: self.wait, after: self.timeout })
-    }
-
-    fn elapsed(self) -> Duration {
-        self.start.elapsed()
     }
 }

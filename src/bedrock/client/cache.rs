@@ -5,7 +5,8 @@ use aws_sdk_bedrockruntime::types::{
     CachePointBlock, CachePointType, ContentBlock, ConversationRole, SystemContentBlock, Tool,
 };
 
-use crate::bedrock::validate::{CachePlaces, Profile, allows_cache_point_after};
+use crate::bedrock::profile::{CachePlaces, Profile};
+use crate::bedrock::validate::allows_cache_point_after;
 
 /// Adds cache points where the model accepts them, up to its maximum, the most useful ones first:
 ///

@@ -7,17 +7,15 @@ use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
 use aws_sdk_bedrockruntime::config::{Builder, StalledStreamProtectionConfig};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(900);
-const TURN_ATTEMPTS: u32 = 2;
-const TURN_BACKOFF: Duration = Duration::from_millis(50);
 /// Covers all attempts.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Configures a client for turns, where a caller waits: at most two attempts, up to 50 ms apart, and 900 ms to connect.
+/// Configures a client for turns, where a caller waits: one attempt, and 900 ms to connect.
 ///
 /// The SDK's defaults do not suit a phone call: three attempts a second apart, from a retry budget that all clients of the
-/// process share. Turns get a separate budget, which summaries and the log cannot use up. The SDK's stalled-stream
-/// protection is off, because [`BedrockSettings::with_event_timeout`](super::BedrockSettings::with_event_timeout) covers it.
-/// All other settings stay as they are in `config`. You can change any setting of the returned builder.
+/// process share. The conversation retries instead, within the deadlines of the turn, and after errors within a stream
+/// too, which the SDK never retries. The SDK's stalled-stream protection is off, because the conversation bounds each wait
+/// for an event. All other settings stay as they are in `config`. You can change any setting of the returned builder.
 ///
 /// `config` must have the credentials and the region. The crate `aws-config` finds them where AWS's tools do:
 ///
@@ -35,10 +33,8 @@ const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// Build one client and clone it. Clones share its connections.
 pub fn turn_client(config: Builder) -> Builder {
-    let retries = RetryConfig::standard().with_max_attempts(TURN_ATTEMPTS).with_initial_backoff(TURN_BACKOFF);
     config
-        .retry_config(retries)
-        .retry_partition(RetryPartition::new("verbale-turns"))
+        .retry_config(RetryConfig::disabled())
         .timeout_config(TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build())
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
@@ -69,13 +65,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_and_summaries_have_separate_retry_budgets() {
+    fn only_summaries_are_retried_by_the_sdk() {
         let (turns, summaries) = (turn_client(Config::builder()).build(), summary_client(Config::builder()).build());
-        assert_eq!(turns.retry_partition(), Some(&RetryPartition::new("verbale-turns")));
         assert_eq!(summaries.retry_partition(), Some(&RetryPartition::new("verbale-summaries")));
 
-        let retries = RetryConfig::standard().with_max_attempts(2).with_initial_backoff(Duration::from_millis(50));
-        assert_eq!(turns.retry_config(), Some(&retries));
+        assert_eq!(turns.retry_config(), Some(&RetryConfig::disabled()));
         assert_eq!(summaries.retry_config(), Some(&RetryConfig::standard()));
 
         let times = |config: &Config| {

@@ -10,8 +10,24 @@ use aws_sdk_bedrockruntime::operation::RequestId;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception;
 use aws_smithy_types::event_stream::RawMessage;
 
+use super::refused::Refused;
 use super::response::ErrorResponse;
 use crate::model::{Failure, ModelError, Partial, Wait};
+
+/// Returns the refusal of a request that Bedrock finds invalid.
+pub(super) fn sent_refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Option<Refused> {
+    let SdkError::ServiceError(service) = error else { return None };
+    let is_invalid = service.raw().status().as_u16() == 400 && service.err().code() == Some("ValidationException");
+    service.err().message().filter(|_| is_invalid).map(|message| Refused(message.to_owned()))
+}
+
+/// Returns the refusal of a request that Bedrock finds invalid after the head of its answer.
+pub(super) fn streamed_refusal(error: &SdkError<Exception, RawMessage>) -> Option<Refused> {
+    match error.as_service_error() {
+        Some(Exception::ValidationException(refused)) => refused.message().map(|message| Refused(message.to_owned())),
+        _ => None,
+    }
+}
 
 /// Maps an error before the answer.
 pub(super) fn send_error<E>(error: SdkError<E, HttpResponse>, received: Partial, waited: Duration) -> ModelError

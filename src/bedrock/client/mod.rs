@@ -1,7 +1,7 @@
 //! [`BedrockModel`]: the [`Model`] port over `aws-sdk-bedrockruntime`.
 //!
-//! Owns the request and its repair, cache points, deadlines, the events of the answer, and the meaning of errors. Keeps no
-//! state between requests and spawns no tasks.
+//! Owns the request and its repair, cache points, the events of the answer, the meaning of errors, and the second form of a
+//! refused request. Keeps no state between requests but a counter, has no deadlines, and spawns no tasks.
 
 mod answer;
 mod cache;
@@ -11,6 +11,7 @@ mod formats;
 mod inference;
 mod prepare;
 mod reader;
+mod refused;
 mod repair;
 mod response;
 mod send;
@@ -19,6 +20,7 @@ mod stable;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
@@ -32,13 +34,20 @@ pub use repair::repair;
 pub(crate) use response::ErrorResponse;
 pub use settings::BedrockSettings;
 
-use crate::model::{Generation, Model, ModelRequest};
+use crate::model::{FallbackModel, Generation, Model, ModelRequest};
 use answer::Answer;
 
 /// A model on Amazon Bedrock.
 ///
 /// Each request is repaired before it is sent. If there are repairs, the first event of the answer lists them. A
 /// request that cannot be repaired is not sent; the error names the violated rule and its place.
+///
+/// A request that Bedrock refuses nevertheless is sent once more in another form: in one piece, without cache points, or
+/// with its tool calls and results as texts. So no call stays silent because of a rule that this library does not know.
+/// The change is reported, logged with Bedrock's message, and [counted](Self::resent_requests).
+///
+/// Ids and names that the model gives to its tool calls are taken as they are if Bedrock accepts them back. All others are
+/// renamed, always in the same way.
 ///
 /// An error contains Bedrock's error code, the request id, and Bedrock's message if that cannot quote the request. See
 /// [`ModelError`](crate::model::ModelError).
@@ -85,6 +94,7 @@ pub struct BedrockModel {
     client: Client,
     settings: Arc<BedrockSettings>,
     purpose: Purpose,
+    resent: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +109,7 @@ impl BedrockModel {
     ///
     /// A model that cannot stream with tools answers requests with tools in one piece.
     pub fn for_turns(client: Client, settings: BedrockSettings) -> Self {
-        Self { client, settings: Arc::new(settings), purpose: Purpose::Turns }
+        Self { client, settings: Arc::new(settings), purpose: Purpose::Turns, resent: Arc::default() }
     }
 
     /// Creates a model for summaries, which answers in one piece with `Converse`. Configure the client with
@@ -107,13 +117,50 @@ impl BedrockModel {
     ///
     /// Its requests have no cache points, because no two of them share a prefix.
     pub fn for_summaries(client: Client, settings: BedrockSettings) -> Self {
-        Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries }
+        Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries, resent: Arc::default() }
+    }
+}
+
+impl BedrockModel {
+    /// Returns how many refused requests this model and its clones have sent once more in another form.
+    ///
+    /// Each is logged as a warning with Bedrock's message. A number that grows shows that the profile of the model is
+    /// wrong: choose another one, or [`Profile::strict`](super::Profile::strict).
+    pub fn resent_requests(&self) -> u64 {
+        self.resent.load(Ordering::Relaxed)
+    }
+
+    /// Adds another model, region or provider, which is asked if this model fails before its first text or tool call.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use aws_sdk_bedrockruntime::{Client, Config, config::Region};
+    /// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
+    ///
+    /// let in_region = |region| {
+    ///     let config = turn_client(Config::builder()).region(Region::new(region)).build();
+    ///     Client::from_conf(config)
+    /// };
+    /// let (frankfurt, virginia) = (in_region("eu-central-1"), in_region("us-east-1"));
+    /// let model = BedrockModel::for_turns(frankfurt.clone(), BedrockSettings::new("eu.anthropic.claude-sonnet-5"))
+    ///     .or_else(BedrockModel::for_turns(frankfurt, BedrockSettings::new("eu.amazon.nova-lite-v1:0")))
+    ///     .or_else(BedrockModel::for_turns(virginia, BedrockSettings::new("us.anthropic.claude-sonnet-5")))
+    ///     .with_patience(Duration::from_secs(2));
+    /// ```
+    pub fn or_else(self, other: impl Model + 'static) -> FallbackModel {
+        FallbackModel::new(self).or_else(other)
     }
 }
 
 impl Model for BedrockModel {
     fn generate(&self, request: ModelRequest) -> Generation {
-        let answer = Answer::new(self.client.clone(), Arc::clone(&self.settings), self.purpose, request);
+        let answer = Answer::new(
+            self.client.clone(),
+            Arc::clone(&self.settings),
+            self.purpose,
+            Arc::clone(&self.resent),
+            request,
+        );
         let events = unfold(answer, |mut answer| async move {
             let event = answer.next().await?;
             Some((event, answer))

@@ -10,37 +10,44 @@ use super::repair::repair;
 use super::settings::BedrockSettings;
 use crate::bedrock::document::to_document;
 use crate::bedrock::error::BedrockError;
+use crate::bedrock::flatten::tools_as_texts;
 use crate::bedrock::message::BedrockMessage;
+use crate::bedrock::profile::Remedy;
 use crate::bedrock::request::ConverseRequest;
 use crate::bedrock::validate::validate;
 use crate::message::{MessageWrapper, Text, is_blank};
 use crate::model::{Failure, ModelRequest, ToolSpec};
 
-/// Builds the request and lists its repairs.
+/// Builds the request, in the form of the remedy, and lists its repairs.
 ///
 /// Returns [`Failure::Invalid`] with the place and the rule if the request cannot be repaired.
 pub(super) fn prepare(
-    request: ModelRequest,
+    request: &ModelRequest,
     settings: &BedrockSettings,
     caches: bool,
+    remedy: Remedy,
 ) -> Result<(ConverseInput, Vec<String>), Failure> {
     let mut repairs = Vec::new();
-    let messages = raw_messages(&request, &mut repairs)?;
+    let mut messages = raw_messages(request, &mut repairs)?;
+    if remedy == Remedy::ToolsAsTexts {
+        tools_as_texts(&mut messages);
+    }
     let system = request.system.iter().chain(&request.late_system).map(Text::as_str);
     let mut converse = system
         .fold(ConverseRequest::new(&settings.model_id), ConverseRequest::system)
         .summary(request.memory.as_deref())
         .messages(messages);
-    if !request.tools.is_empty() {
+    if !request.tools.is_empty() && remedy != Remedy::WithoutTools {
         converse = converse.tools(tool_config(&request.tools).map_err(invalid)?);
     }
     let mut input = converse.into_input().map_err(invalid)?;
+    settings.apply(&mut input).map_err(invalid)?;
+    inference::set(&mut input, request.inference.clone().or(&settings.inference))?;
     repairs.extend(repair(&mut input, &settings.profile));
     if caches && settings.cache_points {
         let stable = request.system.iter().filter(|prompt| !is_blank(prompt)).count();
         add_cache_points(&mut input, stable, &settings.profile);
     }
-    inference::set(&mut input, request.inference.or(&settings.inference))?;
     if let Some(violation) = validate(&input, &settings.profile).first() {
         return Err(Failure::Invalid(format!("{}: {violation}", violation.place())));
     }
@@ -51,7 +58,7 @@ pub(super) fn prepare(
 fn raw_messages(request: &ModelRequest, repairs: &mut Vec<String>) -> Result<Vec<types::Message>, Failure> {
     let mut raw = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
-        match BedrockMessage::wrap(message.clone()).to_raw() {
+        match BedrockMessage::from(message.clone()).to_raw() {
             Ok(converted) => {
                 report_attachments(message, repairs);
                 raw.push(converted);

@@ -11,7 +11,8 @@ use aws_smithy_types::Document;
 use serde_json::Value as Json;
 
 use crate::bedrock::document::from_document;
-use crate::message::{Text, ToolCall, Value};
+use crate::bedrock::identifier::{call_id, tool_name};
+use crate::message::{Map, Text, ToolCall, ToolCallId, ToolName, Value};
 use crate::model::{Failure, ModelEvent, Partial, StopReason, Usage};
 
 /// The part of an answer that was read so far.
@@ -20,8 +21,10 @@ use crate::model::{Failure, ModelEvent, Partial, StopReason, Usage};
 #[derive(Default)]
 pub(crate) struct AnswerReader {
     open: BTreeMap<i32, OpenCall>,
-    /// The error of a malformed tool call. It is reported at the stop, because a truncated answer may end within a call.
-    malformed: Option<String>,
+    /// The last call, if it has no arguments. The end of the answer may have cut it off.
+    empty: Option<UnreadCall>,
+    /// The calls with unreadable arguments. They are reported at the stop, which says whether it cut them off.
+    unreadable: Vec<(UnreadCall, String)>,
     received: Partial,
     has_begun: bool,
 }
@@ -29,6 +32,12 @@ pub(crate) struct AnswerReader {
 struct OpenCall {
     start: ToolUseBlockStart,
     input: String,
+}
+
+/// A call with valid names and without arguments.
+struct UnreadCall {
+    id: ToolCallId,
+    name: ToolName,
 }
 
 impl AnswerReader {
@@ -44,34 +53,39 @@ impl AnswerReader {
     /// Converts an event of the stream.
     ///
     /// Returns [`Failure::Malformed`] if the answer cannot be read.
-    pub(crate) fn read(&mut self, event: Event) -> Result<Option<ModelEvent>, Failure> {
+    pub(crate) fn read(&mut self, event: Event) -> Result<Vec<ModelEvent>, Failure> {
         self.has_begun |= matches!(event, Event::ContentBlockStart(_) | Event::ContentBlockDelta(_));
-        Ok(match event {
+        let mut events = Vec::new();
+        match event {
             Event::ContentBlockStart(event) => {
+                events.extend(self.complete_empty());
                 if let Some(ContentBlockStart::ToolUse(start)) = event.start {
                     self.open.insert(event.content_block_index, OpenCall { start, input: String::new() });
                 }
-                None
             }
             Event::ContentBlockDelta(event) => match event.delta {
-                Some(ContentBlockDelta::Text(text)) => self.text(text),
+                Some(ContentBlockDelta::Text(text)) => {
+                    events.extend(self.complete_empty());
+                    events.extend(self.text(text));
+                }
                 Some(ContentBlockDelta::ToolUse(delta)) => {
                     let Some(call) = self.open.get_mut(&event.content_block_index) else {
                         return Err(Failure::Malformed("arguments without a tool call".to_owned()));
                     };
                     call.input.push_str(&delta.input);
-                    None
                 }
-                _ => None,
+                _ => {}
             },
-            Event::ContentBlockStop(event) => self.open.remove(&event.content_block_index).and_then(|call| {
-                let OpenCall { start, input } = call;
-                self.call(start.tool_use_id, start.name, arguments(&input))
-            }),
-            Event::MessageStop(event) => Some(self.stop(&event.stop_reason)?),
-            Event::Metadata(event) => event.usage.as_ref().map(usage).map(ModelEvent::Usage),
-            _ => None,
-        })
+            Event::ContentBlockStop(event) => {
+                if let Some(OpenCall { start, input }) = self.open.remove(&event.content_block_index) {
+                    events.extend(self.call(&start.tool_use_id, &start.name, Input::Text(&input))?);
+                }
+            }
+            Event::MessageStop(event) => events.extend(self.stop(&event.stop_reason)?),
+            Event::Metadata(event) => events.extend(event.usage.as_ref().map(usage).map(ModelEvent::Usage)),
+            _ => {}
+        }
+        Ok(events)
     }
 
     /// Converts an answer in one piece.
@@ -83,21 +97,22 @@ impl AnswerReader {
         };
         let mut events = Vec::with_capacity(message.content.len() + 2);
         for block in message.content {
-            events.extend(match block {
-                ContentBlock::Text(text) => self.text(text),
+            events.extend(self.complete_empty());
+            match block {
+                ContentBlock::Text(text) => events.extend(self.text(text)),
                 ContentBlock::ToolUse(call) => {
-                    let arguments = match &call.input {
+                    let input = match &call.input {
                         // Bedrock sends arguments that are not JSON as a string, which may be empty.
-                        Document::String(input) => arguments(input),
-                        input => from_document(input).map_err(|error| error.to_string()),
+                        Document::String(input) => Input::Text(input),
+                        input => Input::Json(input),
                     };
-                    self.call(call.tool_use_id, call.name, arguments)
+                    events.extend(self.call(&call.tool_use_id, &call.name, input)?);
                 }
-                _ => None,
-            });
+                _ => {}
+            }
         }
         // If the answer fails, no event is emitted, so nothing counts as received.
-        events.push(self.stop(&output.stop_reason).inspect_err(|_| self.received = Partial::default())?);
+        events.extend(self.stop(&output.stop_reason).inspect_err(|_| self.received = Partial::default())?);
         events.extend(output.usage.as_ref().map(usage).map(ModelEvent::Usage));
         Ok(events)
     }
@@ -107,21 +122,38 @@ impl AnswerReader {
         (!text.is_empty()).then(|| ModelEvent::Text(Text::from(text)))
     }
 
-    fn call(&mut self, id: String, name: String, arguments: Result<Value, String>) -> Option<ModelEvent> {
-        let call = arguments.and_then(|arguments| ToolCall::new(id, name, arguments).map_err(|why| why.to_string()));
-        match call {
-            Ok(call) => {
-                self.received.tool_calls += 1;
-                Some(ModelEvent::ToolCall(call))
-            }
-            Err(why) => {
-                self.malformed.get_or_insert(why);
-                None
-            }
+    /// Returns the call, unless its arguments are missing or unreadable, after an earlier call without arguments.
+    fn call(&mut self, id: &str, name: &str, input: Input<'_>) -> Result<Vec<ModelEvent>, Failure> {
+        let (Some(id), Some(name)) = (call_id(id), tool_name(name)) else {
+            return Err(Failure::Malformed("a tool call without a name".to_owned()));
+        };
+        let mut events: Vec<_> = self.complete_empty().into_iter().collect();
+        if input.is_empty() {
+            self.empty = Some(UnreadCall { id, name });
+            return Ok(events);
         }
+        let arguments = match input {
+            Input::Text(text) => arguments(text),
+            Input::Json(json) => from_document(json).map_err(|error| error.to_string()),
+        };
+        match arguments {
+            Ok(arguments) => {
+                self.received.tool_calls += 1;
+                events.push(ModelEvent::ToolCall(ToolCall::of(id, name, arguments)));
+            }
+            Err(why) => self.unreadable.push((UnreadCall { id, name }, why)),
+        }
+        Ok(events)
     }
 
-    fn stop(&mut self, reason: &types::StopReason) -> Result<ModelEvent, Failure> {
+    /// Returns the call without arguments, if the answer went on after it.
+    fn complete_empty(&mut self) -> Option<ModelEvent> {
+        let UnreadCall { id, name } = self.empty.take()?;
+        self.received.tool_calls += 1;
+        Some(ModelEvent::ToolCall(ToolCall::of(id, name, Value::Map(Map::default()))))
+    }
+
+    fn stop(&mut self, reason: &types::StopReason) -> Result<Vec<ModelEvent>, Failure> {
         let reason = match reason {
             types::StopReason::EndTurn => StopReason::EndTurn,
             types::StopReason::ToolUse => StopReason::ToolUse,
@@ -134,23 +166,46 @@ impl AnswerReader {
             }
             other => StopReason::Other(other.as_str().into()),
         };
-        // A truncated answer may end within a call, which is dropped.
-        let is_truncated = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
-        match self.malformed.take() {
-            Some(why) if !is_truncated => Err(Failure::Malformed(format!("a tool call: {why}"))),
-            None if !is_truncated && !self.open.is_empty() => {
-                Err(Failure::Malformed("a tool call without an end".to_owned()))
+        let is_cut = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
+        let mut events = Vec::new();
+        if !is_cut {
+            events.extend(self.complete_empty());
+        }
+        let open = std::mem::take(&mut self.open).into_values();
+        let open = open.filter_map(|call| Some((call_id(&call.start.tool_use_id)?, tool_name(&call.start.name)?)));
+        let open = open.map(|(id, name)| (UnreadCall { id, name }, "the call has no end".to_owned()));
+        let empty = self.empty.take().map(|call| (call, String::new()));
+        let unreadable = std::mem::take(&mut self.unreadable);
+        events.extend(unreadable.into_iter().chain(open).chain(empty).map(|(UnreadCall { id, name }, reason)| {
+            if is_cut {
+                ModelEvent::CutToolCall { id, name }
+            } else {
+                ModelEvent::UnreadableToolCall { id, name, reason: reason.into() }
             }
-            _ => Ok(ModelEvent::Stop(reason)),
+        }));
+        events.push(ModelEvent::Stop(reason));
+        Ok(events)
+    }
+}
+
+/// The arguments of a call.
+enum Input<'a> {
+    Text(&'a str),
+    Json(&'a Document),
+}
+
+impl Input<'_> {
+    /// Returns whether the call has no arguments. A call that was cut off before its arguments looks like this too.
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Json(json) => json.as_object().is_some_and(|entries| entries.is_empty()),
         }
     }
 }
 
-/// Parses arguments. An empty text is an empty object. The error quotes no arguments.
+/// Parses arguments. The error quotes none of them.
 fn arguments(input: &str) -> Result<Value, String> {
-    if input.is_empty() {
-        return Value::map::<String, Value>([]).map_err(|error| error.to_string());
-    }
     let json: Json = serde_json::from_str(input).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         format!("arguments of {} bytes are not JSON: error at line {line}, column {column}", input.len())

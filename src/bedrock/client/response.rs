@@ -1,5 +1,6 @@
 //! [`ErrorResponse`]: an error response of Bedrock.
 
+use crate::bedrock::profile::{Refusal, Remedy, refusals};
 use crate::model::Failure;
 
 /// An error response of Bedrock.
@@ -22,33 +23,21 @@ const BEFORE_READING: [&str; 5] = [
     "ExpiredTokenException",
 ];
 
-/// Known parts of the messages of `ValidationException`, with their meaning and what to do. Other parts may quote the
-/// request.
-const KNOWN: [(&str, MakeFailure, &str); 17] = [
-    ("model identifier is invalid", Failure::Denied, "check the model id and the region"),
-    ("on-demand throughput", Failure::Denied, "use an inference profile of the model"),
-    ("Operation not allowed", Failure::Denied, "request access to the model for the account"),
-    ("end of its life", Failure::Denied, "the model is retired; use a newer one"),
-    ("tool use in streaming mode", Failure::Refused, "set `streams_with_tools` of the profile to false"),
-    ("support tool use", Failure::Refused, "the model does not support tools; send none"),
-    ("support system messages", Failure::Refused, "the model does not support a system prompt; send none"),
-    ("support the cachePoint", Failure::Refused, "turn cache points off"),
-    ("did not allow prompt caching", Failure::Refused, "turn cache points off"),
-    ("extraneous key [cachePoint]", Failure::Refused, "turn cache points off"),
-    ("cannot both be specified", Failure::Refused, "set the temperature or top_p, not both"),
-    ("is deprecated for this model", Failure::Refused, "the model does not support temperature or top_p; set neither"),
-    ("does not support assistant message prefill", Failure::Refused, "set `must_end_with_user` of the profile to true"),
-    ("cannot be provided in the same turn", Failure::Refused, "set `text_beside_tools` of the profile to false"),
-    ("Input is too long", Failure::Refused, "the prompt is too long for the model; summarise earlier"),
-    ("prompt is too long", Failure::Refused, "the prompt is too long for the model; summarise earlier"),
-    ("maximum context length", Failure::Refused, "the prompt is too long for the model; summarise earlier"),
-];
+/// Returns the known refusal with this message. Only its part of the message quotes nothing of the request.
+pub(super) fn known(message: &str) -> Option<&'static Refusal> {
+    refusals().find(|refusal| message.contains(refusal.part))
+}
 
 impl ErrorResponse<'_> {
     pub(crate) fn failure(&self) -> Failure {
-        let known = self.message.and_then(|message| KNOWN.iter().find(|(part, ..)| message.contains(part)));
-        let failure = known.map_or_else(|| self.failure_by_code(), |(_, failure, _)| *failure);
-        failure(self.describe(known.map(|(part, _, advice)| (*part, *advice))))
+        let known = self.message.and_then(known);
+        let failure: MakeFailure = match known {
+            None => self.failure_by_code(),
+            Some(refusal) if refusal.remedy == Remedy::Operator => Failure::Denied,
+            Some(refusal) if refusal.remedy == Remedy::AskAgain => Failure::Unavailable,
+            Some(_) => Failure::Refused,
+        };
+        failure(self.describe(known))
     }
 
     fn failure_by_code(&self) -> MakeFailure {
@@ -69,7 +58,7 @@ impl ErrorResponse<'_> {
     }
 
     /// Formats the code, the status, the request id, and the parts of the message that cannot quote the request.
-    fn describe(&self, known: Option<(&str, &str)>) -> String {
+    fn describe(&self, known: Option<&Refusal>) -> String {
         let mut text = self.code.unwrap_or("an error without a code").escape_debug().to_string();
         if let Some(status) = self.status {
             text.push_str(&format!(", status {status}"));
@@ -78,7 +67,10 @@ impl ErrorResponse<'_> {
             text.push_str(&format!(", request {}", id.escape_debug()));
         }
         match (known, self.message) {
-            (Some((part, advice)), _) => text.push_str(&format!(": \"… {part} …\": {advice}")),
+            (Some(Refusal { rule, part, seen, source, advice, .. }), _) => {
+                let seen = if seen.is_empty() { String::new() } else { format!(", seen {seen}") };
+                text.push_str(&format!(": \"… {part} …\" (rule {rule}{seen}, https://{source}): {advice}"));
+            }
             (None, Some(message)) if self.code.is_some_and(|code| BEFORE_READING.contains(&code)) => {
                 text.push_str(": ");
                 text.extend(message.chars().filter(|c| !c.is_control()));
@@ -106,10 +98,17 @@ mod tests {
 
     #[test]
     fn error_response_maps_to_failure_with_advice() {
-        let too_long = "ValidationException, status 400, request r-1: \"… Input is too long …\": the prompt is too long \
-                        for the model; summarise earlier";
-        let wrong_id = "ValidationException, status 400, request r-1: \"… model identifier is invalid …\": check the \
-                        model id and the region";
+        let too_long = "ValidationException, status 400, request r-1: \"… Input is too long …\" (rule too-long, seen \
+                        2026-09-18, https://github.com/aws-solutions-library-samples/\
+                        accelerated-intelligent-document-processing-on-aws/pull/998): the prompt is too long for the model; \
+                        summarise earlier";
+        let wrong_id = "ValidationException, status 400, request r-1: \"… model identifier is invalid …\" (rule model-id, \
+                        https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html): check \
+                        the model id and the region";
+        const NOVA: &str = "Model produced invalid sequence as part of ToolUse. Please refer to the guide.";
+        let sequence = "ModelErrorException, status 424, request r-1: \"… invalid sequence as part of ToolUse …\" (rule \
+                        tool-sequence, seen 2026-08-13, https://github.com/SEMOSS/Semoss/pull/2892): ask again; Nova \
+                        fails on tools whose names have a hyphen, so rename them";
         let denied = "AccessDeniedException, status 403, request r-1: You don't have access to the model.";
         let unknown = "ValidationException, status 400, request r-1; its message of 11 bytes is left out, because it may quote \
                        the request";
@@ -122,6 +121,7 @@ mod tests {
             ("ValidationException", 400, "Input is too long for requested model.", Failure::Refused(too_long.into())),
             ("ValidationException", 400, "The provided model identifier is invalid.", Failure::Denied(wrong_id.into())),
             ("ValidationException", 400, "my pin 4711", Failure::Refused(unknown.into())),
+            ("ModelErrorException", 424, NOVA, Failure::Unavailable(sequence.into())),
             ("AccessDeniedException", 403, "You don't have access to the model.", Failure::Denied(denied.into())),
             ("ThrottlingException", 429, "Too many requests", Failure::Throttled),
             ("ServiceQuotaExceededException", 400, "x", Failure::Throttled),

@@ -5,12 +5,14 @@ use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::SdkError;
 use aws_sdk_bedrockruntime::operation::converse::{ConverseError, ConverseInput, ConverseOutput};
 use aws_sdk_bedrockruntime::operation::converse_stream::{ConverseStreamError, ConverseStreamOutput};
+use aws_sdk_bedrockruntime::types::GuardrailStreamConfiguration;
 
 use super::stable::sort_keys;
 
 pub(super) async fn converse_stream(
     client: &Client,
     input: ConverseInput,
+    guardrail: Option<GuardrailStreamConfiguration>,
 ) -> Result<ConverseStreamOutput, SdkError<ConverseStreamError, HttpResponse>> {
     let has_objects = has_objects(&input);
     let request = client
@@ -20,6 +22,10 @@ pub(super) async fn converse_stream(
         .set_messages(input.messages)
         .set_tool_config(input.tool_config)
         .set_inference_config(input.inference_config)
+        .set_guardrail_config(guardrail)
+        .set_performance_config(input.performance_config)
+        .set_service_tier(input.service_tier)
+        .set_request_metadata(input.request_metadata)
         .set_additional_model_request_fields(input.additional_model_request_fields);
     let request = request.customize();
     let request = if has_objects { request.mutate_request(sort_keys) } else { request };
@@ -38,13 +44,17 @@ pub(super) async fn converse(
         .set_messages(input.messages)
         .set_tool_config(input.tool_config)
         .set_inference_config(input.inference_config)
+        .set_guardrail_config(input.guardrail_config)
+        .set_performance_config(input.performance_config)
+        .set_service_tier(input.service_tier)
+        .set_request_metadata(input.request_metadata)
         .set_additional_model_request_fields(input.additional_model_request_fields);
     let request = request.customize();
     let request = if has_objects { request.mutate_request(sort_keys) } else { request };
     request.send().await
 }
 
-/// Returns whether the request has JSON objects of tools or model fields. Only their keys have no fixed order.
+/// Returns whether the request has JSON objects: of tools, model fields or metadata. Only their keys have no fixed order.
 fn has_objects(input: &ConverseInput) -> bool {
-    input.tool_config.is_some() || input.additional_model_request_fields.is_some()
+    input.tool_config.is_some() || input.additional_model_request_fields.is_some() || input.request_metadata.is_some()
 }

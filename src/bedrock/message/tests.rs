@@ -10,7 +10,7 @@ use crate::message::{
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> BedrockMessage {
-    BedrockMessage::wrap(Message::new(MessageId::from(7), Position::message(0), role, contents.into(), 0))
+    BedrockMessage::from(Message::new(MessageId::from(7), Position::message(0), role, contents.into(), 0))
 }
 
 fn raw(role: Role, contents: impl Into<Contents>) -> Json {

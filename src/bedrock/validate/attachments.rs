@@ -7,8 +7,10 @@ use aws_sdk_bedrockruntime::types::{
     ToolResultContentBlock, VideoBlock, VideoSource,
 };
 
-use super::super::attachment::{MAX_DOCUMENT_NAME, is_document_name};
+use super::super::attachment::is_document_name;
 use super::{Place, Profile, Violations};
+use crate::bedrock::image_size::image_size;
+use crate::bedrock::profile::service::MAX_DOCUMENT_NAME;
 
 pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Violations) {
     let mut all = Vec::new();
@@ -59,7 +61,7 @@ fn check_roles(all: &[Placed<'_>], violations: &mut Violations) {
                 attached.kind(),
                 message.role.as_str()
             );
-            violations.add(*place, wording);
+            violations.add("attachment-role", *place, wording);
         }
     }
 }
@@ -70,7 +72,7 @@ fn check_texts(messages: &[Message], violations: &mut Violations) {
             && !message.content.iter().any(ContentBlock::is_text)
         {
             let wording = "A text block must be included when using documents.";
-            violations.add(Place::Content(m, c), wording);
+            violations.add("document-alone", Place::Content(m, c), wording);
         }
     }
 }
@@ -78,14 +80,21 @@ fn check_texts(messages: &[Message], violations: &mut Violations) {
 /// Checks attachments that some models refuse from users too.
 fn check_support(all: &[Placed<'_>], profile: &Profile, violations: &mut Violations) {
     for placed in all.iter().filter(|placed| placed.message.role == ConversationRole::User) {
-        if matches!(placed.attached, Attached::Video(_)) && !profile.supports_videos {
-            let wording = "This model doesn't support the video content block that you provided. Update the content \
-                           block and try again.";
-            violations.add(placed.place, wording);
+        let unsupported = match placed.attached {
+            Attached::Image(_) if !profile.supports_images && placed.part.is_none() => Some("image"),
+            Attached::Video(_) if !profile.supports_videos => Some("video"),
+            _ => None,
+        };
+        if let Some(kind) = unsupported {
+            let wording = format!(
+                "This model doesn't support the {kind} content block that you provided. Update the content block and try \
+                 again."
+            );
+            violations.add(kind, placed.place, wording);
         } else if placed.attached.is_in_s3() && !profile.supports_s3 {
             let path = placed.path();
             let wording = format!("The model returned the following errors: {path}.source.type: Field required");
-            violations.add(placed.place, wording);
+            violations.add("attachment-in-s3", placed.place, wording);
         }
     }
 }
@@ -142,19 +151,29 @@ pub(in crate::bedrock) fn attached_part(part: &ToolResultContentBlock) -> Option
 
 fn check_images(all: &[Placed<'_>], profile: &Profile, violations: &mut Violations) {
     let images = || all.iter().filter(|placed| matches!(placed.attached, Attached::Image(_)));
-    if let Some(first_too_many) = images().nth(profile.max_images) {
+    let countable = || all.iter().filter(|placed| !matches!(placed.attached, Attached::Video(_)));
+    let too_many_images = images().nth(profile.max_images).map(|first| (first, profile.max_images));
+    let too_many = too_many_images.or(countable().nth(profile.max_attachments).map(|it| (it, profile.max_attachments)));
+    if let Some((first_too_many, limit)) = too_many {
+        let images = images().count();
         let wording = format!(
-            "The model returned the following errors: too many images and documents: {} + {} > {}",
-            images().count(),
-            all.iter().filter(|placed| matches!(placed.attached, Attached::Document(_))).count(),
-            profile.max_images
+            "The model returned the following errors: too many images and documents: {images} + {} > {limit}",
+            countable().count() - images
         );
-        violations.add(first_too_many.place, wording);
+        violations.add("attachments-number", first_too_many.place, wording);
     }
     for placed in all {
-        if let Attached::Image(image) = placed.attached
-            && image_bytes(image) > profile.max_image_bytes
-        {
+        let Attached::Image(image) = placed.attached else { continue };
+        if longest_side(image) > profile.max_image_side {
+            let wording = format!(
+                "The model returned the following errors: {}.source.base64.data: At least one of the image dimensions \
+                 exceed max allowed size: {} pixels",
+                placed.path(),
+                profile.max_image_side
+            );
+            violations.add("image-pixels", placed.place, wording);
+        }
+        if image_bytes(image) > profile.max_image_bytes {
             // Bedrock counts the bytes in base64.
             let (found, limit) = (in_base64(image_bytes(image)), in_base64(profile.max_image_bytes));
             let wording = format!(
@@ -163,7 +182,7 @@ fn check_images(all: &[Placed<'_>], profile: &Profile, violations: &mut Violatio
                 placed.path(),
                 megabytes(limit)
             );
-            violations.add(placed.place, wording);
+            violations.add("image-bytes", placed.place, wording);
         }
     }
 }
@@ -172,6 +191,14 @@ fn check_images(all: &[Placed<'_>], profile: &Profile, violations: &mut Violatio
 pub(in crate::bedrock) fn image_bytes(image: &ImageBlock) -> usize {
     match &image.source {
         Some(ImageSource::Bytes(bytes)) => bytes.as_ref().len(),
+        _ => 0,
+    }
+}
+
+/// Returns the height or the width of the image in pixels, whichever is greater, or 0 if they are unknown.
+pub(in crate::bedrock) fn longest_side(image: &ImageBlock) -> u32 {
+    match &image.source {
+        Some(ImageSource::Bytes(bytes)) => image_size(bytes.as_ref()).map_or(0, |(width, height)| width.max(height)),
         _ => 0,
     }
 }
@@ -196,7 +223,7 @@ fn megabytes(bytes: usize) -> f64 {
 fn check_documents(documents: &[(&DocumentBlock, &Placed<'_>)], profile: &Profile, violations: &mut Violations) {
     if let Some((_, first_too_many)) = documents.get(profile.max_documents) {
         let wording = format!("You can't include more than {} documents in a request.", profile.max_documents);
-        violations.add(first_too_many.place, wording);
+        violations.add("document-number", first_too_many.place, wording);
     }
     for (document, Placed { place, .. }) in documents {
         if document_bytes(document) > profile.max_document_bytes {
@@ -204,7 +231,7 @@ fn check_documents(documents: &[(&DocumentBlock, &Placed<'_>)], profile: &Profil
                 "The maximum document size is {} MB. Reduce the size of your document and retry your request.",
                 megabytes(profile.max_document_bytes)
             );
-            violations.add(*place, wording);
+            violations.add("document-bytes", *place, wording);
         }
     }
 }
@@ -218,9 +245,10 @@ fn check_names(documents: &[(&DocumentBlock, &Placed<'_>)], violations: &mut Vio
             let bound = if length == 0 { "greater than or equal to 1" } else { "less than or equal to 200" };
             let nested = part.map(|part| format!("toolResult.content.{}.member.", part + 1)).unwrap_or_default();
             let member = format!("{nested}document.name");
-            violations.add_constraint(*place, &member, &format!("have length {bound}"));
+            violations.add_constraint("document-name", *place, &member, &format!("have length {bound}"));
         } else if !is_document_name(name) {
             violations.add(
+                "document-name",
                 *place,
                 "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, \
                  parentheses, and square brackets. The name can't contain more than one consecutive whitespace \
@@ -229,6 +257,7 @@ fn check_names(documents: &[(&DocumentBlock, &Placed<'_>)], violations: &mut Vio
         }
         if !names.insert(name) {
             violations.add(
+                "document-names-unique",
                 *place,
                 "Messages can't contain duplicate document names. Rename the document and retry your request.",
             );

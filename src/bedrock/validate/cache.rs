@@ -1,9 +1,10 @@
 //! Checks the number and the places of cache points.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
-use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
+use aws_sdk_bedrockruntime::types::{ContentBlock, DocumentFormat, SystemContentBlock, Tool};
 
-use super::{CachePlaces, Place, Profile, Violations, contents};
+use super::{Place, Profile, Violations, contents};
+use crate::bedrock::profile::CachePlaces;
 
 pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
     // In the order of the cached prefix.
@@ -21,15 +22,20 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
             profile.max_cache_points,
             places.len()
         );
-        violations.add(*place, wording);
+        violations.add("cache-points-number", *place, wording);
     }
     match profile.cache_points {
-        CachePlaces::Everywhere => {}
+        CachePlaces::Everywhere => {
+            for place in places.into_iter().filter(|place| !is_allowed(input, *place, profile)) {
+                let wording = format!("The model returned the following errors: {place}.type: Field required");
+                violations.add("cache-point", place, wording);
+            }
+        }
         CachePlaces::Nowhere => {
             if let Some(place) = places.first() {
                 let wording = "You invoked an unsupported model or your request did not allow prompt caching. See the \
                                documentation for more information.";
-                violations.add(*place, wording);
+                violations.add("cache-point", *place, wording);
             }
         }
         CachePlaces::SystemAndTexts => {
@@ -39,7 +45,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
                      not permitted, please reformat your input and try again.",
                     pointer(place)
                 );
-                violations.add(place, wording);
+                violations.add("cache-point", place, wording);
             }
         }
     }
@@ -48,15 +54,22 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
 /// Returns whether the model accepts a cache point after a block of a message. `None` is the start of the message.
 pub(in crate::bedrock) fn allows_cache_point_after(block: Option<&ContentBlock>, profile: &Profile) -> bool {
     match profile.cache_points {
-        CachePlaces::Everywhere => true,
+        CachePlaces::Everywhere => {
+            !matches!(block, Some(ContentBlock::Document(document)) if is_text(&document.format))
+        }
         CachePlaces::SystemAndTexts => block.is_some_and(ContentBlock::is_text),
         CachePlaces::Nowhere => false,
     }
 }
 
+fn is_text(format: &DocumentFormat) -> bool {
+    matches!(format, DocumentFormat::Txt | DocumentFormat::Md | DocumentFormat::Csv | DocumentFormat::Html)
+}
+
 fn is_allowed(input: &ConverseInput, place: Place, profile: &Profile) -> bool {
     match place {
         Place::System(_) => true,
+        Place::Tool(_) => profile.cache_points == CachePlaces::Everywhere,
         Place::Content(m, c) => {
             let message = input.messages().get(m);
             let before = c.checked_sub(1).and_then(|before| message?.content.get(before));

@@ -1,17 +1,43 @@
-//! Checks inference settings: ranges, and the number of stop sequences.
-//!
-//! The limits come from the page of
-//! [`InferenceConfiguration`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html).
+//! Checks inference settings and metadata: ranges, lengths and numbers.
 
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::InferenceConfiguration;
 
-use super::{Place, Violations};
+use super::{Place, Profile, Violations};
+use crate::bedrock::profile::service::{MAX_METADATA_ENTRIES, MAX_METADATA_LENGTH, MAX_STOP_SEQUENCES};
 
-const MAX_STOP_SEQUENCES: usize = 2_500;
+pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
+    if let Some(config) = input.inference_config() {
+        check_ranges(config, violations);
+        if !profile.temperature_and_top_p && config.temperature.is_some() && config.top_p.is_some() {
+            let wording = "The model returned the following errors: `temperature` and `top_p` cannot both be specified \
+                           for this model. Please use only one.";
+            violations.add("inference", Place::Inference, wording);
+        }
+    }
+    check_metadata(input, violations);
+}
 
-pub(super) fn check(config: &InferenceConfiguration, violations: &mut Violations) {
+fn check_metadata(input: &ConverseInput, violations: &mut Violations) {
+    let Some(metadata) = input.request_metadata() else { return };
+    let mut refuse = |constraint: String| {
+        violations.add_constraint("request-metadata", Place::Metadata, "entries", &constraint);
+    };
+    if metadata.len() > MAX_METADATA_ENTRIES {
+        refuse(format!("have length less than or equal to {MAX_METADATA_ENTRIES}"));
+    }
+    let is_valid = |text: &String| {
+        text.chars().count() <= MAX_METADATA_LENGTH
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c.is_whitespace() || ":_@$#=/+,-.".contains(c))
+    };
+    if metadata.iter().any(|(key, value)| key.is_empty() || !is_valid(key) || !is_valid(value)) {
+        refuse(r"satisfy regular expression pattern: [a-zA-Z0-9\s:_@$#=/+,-.]{1,256}".to_owned());
+    }
+}
+
+fn check_ranges(config: &InferenceConfiguration, violations: &mut Violations) {
     let mut refuse = |member: &str, constraint: &str| {
-        violations.add_constraint(Place::Inference, member, constraint);
+        violations.add_constraint("inference", Place::Inference, member, constraint);
     };
     if config.max_tokens.is_some_and(|tokens| tokens < 1) {
         refuse("maxTokens", "have value greater than or equal to 1");
@@ -41,16 +67,15 @@ pub(super) fn check(config: &InferenceConfiguration, violations: &mut Violations
 mod tests {
     use aws_sdk_bedrockruntime::types::builders::InferenceConfigurationBuilder as Builder;
 
-    use super::super::ViolationKind;
     use super::*;
 
     #[test]
     fn out_of_range_settings_are_violations() {
         let config = InferenceConfiguration::builder;
         let violations_of = |config: Builder| {
-            let mut violations = Violations { kind: ViolationKind::Inference, found: Vec::new() };
-            check(&config.build(), &mut violations);
-            violations.found.iter().map(|violation| (violation.kind, violation.to_string())).collect::<Vec<_>>()
+            let mut violations = Violations::default();
+            check_ranges(&config.build(), &mut violations);
+            violations.0.iter().map(|violation| (violation.rule, violation.to_string())).collect::<Vec<_>>()
         };
         let many = |count| config().set_stop_sequences(Some(vec!["x".to_owned(); count]));
         for good in [
@@ -73,7 +98,7 @@ mod tests {
                 "1 validation error detected: Value at 'inferenceConfig.{member}' failed to satisfy constraint: Member must \
              {constraint}"
             );
-            assert_eq!(violations_of(bad), [(ViolationKind::Inference, wording)]);
+            assert_eq!(violations_of(bad), [("inference", wording)]);
         }
     }
 }

@@ -5,7 +5,6 @@
 mod attachments;
 mod cache;
 mod inference;
-mod profile;
 mod tools;
 mod turns;
 
@@ -14,19 +13,20 @@ use std::fmt;
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, Message};
 
-pub use profile::Profile;
+#[cfg(test)]
+use super::profile;
+use super::profile::Profile;
 
-pub(super) use attachments::{Attached, attached, attached_part, document_bytes, image_bytes};
+pub(super) use attachments::{Attached, attached, attached_part, document_bytes, image_bytes, longest_side};
 pub(super) use cache::allows_cache_point_after;
-pub(super) use profile::CachePlaces;
-pub(super) use tools::is_identifier;
+pub(super) use tools::{accepts_choice, refused_keys};
 
 /// Returns the rules that a request breaks, in the order in which Bedrock checks them. Sends nothing.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
-/// use verbale::bedrock::{ConverseRequest, Profile, ViolationKind, validate};
+/// use verbale::bedrock::{ConverseRequest, Profile, validate};
 ///
 /// let silence =
 ///     Message::builder().role(ConversationRole::User).content(ContentBlock::Text(" ".into())).build()?;
@@ -34,7 +34,7 @@ pub(super) use tools::is_identifier;
 ///
 /// let violations = validate(&input, &Profile::default());
 /// assert_eq!(violations.len(), 1);
-/// assert_eq!(violations[0].kind(), ViolationKind::Messages);
+/// assert_eq!(violations[0].rule(), "text-blank");
 /// assert_eq!(violations[0].place(), "messages.0.content.0");
 /// assert_eq!(
 ///     violations[0].to_string(),
@@ -44,41 +44,35 @@ pub(super) use tools::is_identifier;
 /// # Ok(()) }
 /// ```
 pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
-    let mut violations = Violations { kind: ViolationKind::Messages, found: Vec::new() };
+    let mut violations = Violations::default();
     turns::check(input, profile, &mut violations);
-    violations.kind = ViolationKind::Tools;
     tools::check(input, profile, &mut violations);
-    violations.kind = ViolationKind::Attachments;
     attachments::check(input.messages(), profile, &mut violations);
-    violations.kind = ViolationKind::CachePoints;
     cache::check(input, profile, &mut violations);
-    violations.kind = ViolationKind::Inference;
-    if let Some(config) = input.inference_config() {
-        inference::check(config, &mut violations);
-    }
-    violations.found
+    inference::check(input, profile, &mut violations);
+    violations.0
 }
 
 /// A rule of Bedrock that a request breaks.
 ///
 /// `Display` gives Bedrock's wording. It contains ids of tool calls, but nothing that was said.
 ///
-/// The rules come from the pages of
+/// The rules come from AWS's machine-readable model of the service, from the pages of
 /// [`Message`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html),
 /// [`ToolUseBlock`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html) and
 /// [`DocumentBlock`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html), and from
 /// requests that Bedrock refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    kind: ViolationKind,
+    rule: &'static str,
     place: Place,
     wording: String,
 }
 
 impl Violation {
-    /// Returns the part of the request that breaks the rule.
-    pub fn kind(&self) -> ViolationKind {
-        self.kind
+    /// Returns the name of the rule, such as `tool-calls-last`, which stays the same for all models and places.
+    pub fn rule(&self) -> &'static str {
+        self.rule
     }
 
     /// Returns the path to the place of the violation, such as `messages.0.content.1`. Indices count from 0.
@@ -95,22 +89,6 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// The part of a request that breaks a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ViolationKind {
-    /// Roles and texts: users and assistants alternate, and no message or text is blank.
-    Messages,
-    /// Tools, tool calls and tool results: names, ids, schemas, and one result for each call.
-    Tools,
-    /// Images, videos and documents: their number, size, format, name and place.
-    Attachments,
-    /// The number and places of cache points.
-    CachePoints,
-    /// The ranges of inference settings.
-    Inference,
-}
-
 /// A place in a request. Indices count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -125,6 +103,8 @@ pub(super) enum Place {
     Tool(usize),
     /// `inferenceConfig`.
     Inference,
+    /// `requestMetadata`.
+    Metadata,
 }
 
 /// The path, as in Bedrock's messages.
@@ -137,6 +117,7 @@ impl fmt::Display for Place {
             Self::Content(message, content) => write!(f, "messages.{message}.content.{content}"),
             Self::Tool(tool) => write!(f, "toolConfig.tools.{tool}"),
             Self::Inference => f.write_str("inferenceConfig"),
+            Self::Metadata => f.write_str("requestMetadata"),
         }
     }
 }
@@ -153,21 +134,25 @@ impl Place {
     }
 }
 
-struct Violations {
-    /// The kind of the violations that are added now.
-    kind: ViolationKind,
-    found: Vec<Violation>,
-}
+#[derive(Default)]
+struct Violations(Vec<Violation>);
 
 impl Violations {
-    fn add(&mut self, place: Place, wording: impl Into<String>) {
-        self.found.push(Violation { kind: self.kind, place, wording: wording.into() });
+    fn add(&mut self, rule: &'static str, place: Place, wording: impl Into<String>) {
+        let wording = wording.into();
+        #[cfg(test)]
+        assert!(
+            profile::refusals().any(|refusal| refusal.rule == rule && wording.contains(refusal.part)),
+            "no refusal is {rule}: {wording}"
+        );
+        self.0.push(Violation { rule, place, wording });
     }
 
     /// Adds a violation of the service's own model, such as the length of a member.
-    fn add_constraint(&mut self, place: Place, member: &str, constraint: &str) {
+    fn add_constraint(&mut self, rule: &'static str, place: Place, member: &str, constraint: &str) {
         let path = place.counted_from_1();
         self.add(
+            rule,
             place,
             format!(
                 "1 validation error detected: Value at '{path}.{member}' failed to satisfy constraint: Member must {constraint}"

@@ -125,16 +125,15 @@ fn valid() -> Vec<Message> {
 }
 
 #[track_caller]
-fn assert_violations<const N: usize>(input: &ConverseInput, expected: [(ViolationKind, Place, &str); N]) {
+fn assert_violations<const N: usize>(input: &ConverseInput, expected: [(Place, &str); N]) {
     let violations = validate(input, &Profile::claude());
-    let found: Vec<_> =
-        violations.iter().map(|violation| (violation.kind, violation.place, violation.wording.as_str())).collect();
+    let found: Vec<_> = violations.iter().map(|violation| (violation.place, violation.wording.as_str())).collect();
     assert_eq!(found, expected);
 }
 
 #[track_caller]
-fn assert_violation(messages: impl IntoIterator<Item = Message>, rule: ViolationKind, place: Place, wording: &str) {
-    assert_violations(&input(messages), [(rule, place, wording)]);
+fn assert_violation(messages: impl IntoIterator<Item = Message>, place: Place, wording: &str) {
+    assert_violations(&input(messages), [(place, wording)]);
 }
 
 #[test]
@@ -147,15 +146,15 @@ fn conversation_must_start_with_user() {
     const WORDING: &str =
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.";
     let messages = [assistant([text("Hello")]), user([text("Hi")])];
-    assert_violation(messages, ViolationKind::Messages, Place::Message(0), WORDING);
-    assert_violation([], ViolationKind::Messages, Place::Request, WORDING);
+    assert_violation(messages, Place::Message(0), WORDING);
+    assert_violation([], Place::Request, WORDING);
 }
 
 #[test]
 fn roles_must_alternate() {
     const WORDING: &str = "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.";
     let messages = [user([text("a")]), assistant([text("b")]), assistant([text("c")]), user([text("d")])];
-    assert_violation(messages, ViolationKind::Messages, Place::Message(2), WORDING);
+    assert_violation(messages, Place::Message(2), WORDING);
 }
 
 #[test]
@@ -163,7 +162,7 @@ fn some_models_require_the_last_message_from_the_user() {
     const WORDING: &str =
         "This model does not support assistant message prefill. The conversation must end with a user message.";
     let messages = || [user([text("a")]), assistant([text("b")])];
-    assert_violation(messages(), ViolationKind::Messages, Place::Message(1), WORDING);
+    assert_violation(messages(), Place::Message(1), WORDING);
     assert_eq!(validate(&input(messages()), &Profile::default()), []);
 }
 
@@ -171,24 +170,24 @@ fn some_models_require_the_last_message_from_the_user() {
 fn message_without_contents_is_refused() {
     const WORDING: &str = "The content field in the Message object at messages.2 is empty. Add a ContentBlock object to the content field and try again.";
     let messages = [user([text("a")]), assistant([text("b")]), user([])];
-    assert_violation(messages, ViolationKind::Messages, Place::Message(2), WORDING);
+    assert_violation(messages, Place::Message(2), WORDING);
 }
 
 #[test]
 fn blank_text_is_refused() {
     for blank in ["", " ", "\n\t", "\u{200b}"] {
         const WORDING: &str = "The text field in the ContentBlock object at messages.0.content.1 is blank. Add text to the text field, and try again.";
-        assert_violation([user([text("a"), text(blank)])], ViolationKind::Messages, Place::Content(0, 1), WORDING);
+        assert_violation([user([text("a"), text(blank)])], Place::Content(0, 1), WORDING);
     }
     let blank = result_of("c", ToolResultStatus::Error, [ToolResultContentBlock::Text(" ".into())]);
     const IN_RESULT: &str = "The text field in the ToolResultContentBlock object at messages.2.content.0.toolResult.content.0 is blank. Add text to the text field, and try again.";
     let messages = [user([text("a")]), assistant([call("c")]), user([blank])];
-    assert_violation(messages, ViolationKind::Messages, Place::Content(2, 0), IN_RESULT);
+    assert_violation(messages, Place::Content(2, 0), IN_RESULT);
 
     let mut input = input(valid());
     input.system.as_mut().unwrap().push(SystemContentBlock::Text(" ".into()));
     const IN_SYSTEM: &str = "The text field in the SystemContentBlock object at system.1 is blank. Add text to the text field, and try again.";
-    assert_violations(&input, [(ViolationKind::Messages, Place::System(1), IN_SYSTEM)]);
+    assert_violations(&input, [(Place::System(1), IN_SYSTEM)]);
 }
 
 #[test]
@@ -196,17 +195,17 @@ fn next_user_message_must_answer_each_call() {
     const WORDING: &str = "Expected toolResult blocks at messages.2.content for the following Ids: a, c";
     let messages =
         [user([text("x")]), assistant([call("a"), call("b"), call("c")]), user([result("b"), text("hello?")])];
-    assert_violation(messages, ViolationKind::Tools, Place::Message(2), WORDING);
+    assert_violation(messages, Place::Message(2), WORDING);
 
     const AT_THE_END: &str = "Expected toolResult blocks at messages.2.content for the following Ids: a";
     let unanswered = input([user([text("x")]), assistant([call("a")])]);
     let violations = validate(&unanswered, &Profile::default());
     assert_eq!(violations.len(), 1);
-    assert_eq!((violations[0].kind, violations[0].to_string().as_str()), (ViolationKind::Tools, AT_THE_END));
+    assert_eq!(violations[0].to_string(), AT_THE_END);
 
     const OF_ANOTHER: &str = "Expected toolResult blocks at messages.2.content for the following Ids: a";
     let messages = [user([text("x")]), assistant([call("a")]), user([result("b")])];
-    assert_violation(messages, ViolationKind::Tools, Place::Message(2), OF_ANOTHER);
+    assert_violation(messages, Place::Message(2), OF_ANOTHER);
 
     let by_itself = input([user([text("x")]), assistant([call("a")]), assistant([result("a")]), user([text("y")])]);
     let wordings: Vec<_> = validate(&by_itself, &Profile::claude()).iter().map(Violation::to_string).collect();
@@ -222,10 +221,7 @@ fn next_user_message_must_answer_each_call() {
     ];
     const SURPLUS: &str =
         "The number of toolResult blocks at messages.4.content exceeds the number of toolUse blocks of previous turn.";
-    assert_violations(
-        &input(late),
-        [(ViolationKind::Tools, Place::Message(2), AT_THE_END), (ViolationKind::Tools, Place::Message(4), SURPLUS)],
-    );
+    assert_violations(&input(late), [(Place::Message(2), AT_THE_END), (Place::Message(4), SURPLUS)]);
 }
 
 #[test]
@@ -233,25 +229,22 @@ fn more_results_than_calls_are_refused() {
     const WORDING: &str =
         "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks of previous turn.";
     let messages = [user([text("x")]), assistant([call("a")]), user([result("a"), result("b")])];
-    assert_violation(messages, ViolationKind::Tools, Place::Message(2), WORDING);
+    assert_violation(messages, Place::Message(2), WORDING);
     const FIRST: &str =
         "The number of toolResult blocks at messages.0.content exceeds the number of toolUse blocks of previous turn.";
-    assert_violation([user([result("a")])], ViolationKind::Tools, Place::Message(0), FIRST);
+    assert_violation([user([result("a")])], Place::Message(0), FIRST);
 }
 
 #[test]
 fn duplicate_tool_use_ids_are_refused() {
     const CALLS: &str = "The toolUse blocks at messages.1.content contain duplicate Ids: a";
     let messages = [user([text("x")]), assistant([call("a"), call("b"), call("a")]), user([result("a"), result("b")])];
-    assert_violation(messages, ViolationKind::Tools, Place::Message(1), CALLS);
+    assert_violation(messages, Place::Message(1), CALLS);
 
     const RESULTS: &str = "The toolResult blocks at messages.2.content contain duplicate Ids: a";
     const UNANSWERED: &str = "Expected toolResult blocks at messages.2.content for the following Ids: b";
     let messages = [user([text("x")]), assistant([call("a"), call("b")]), user([result("a"), result("a")])];
-    assert_violations(
-        &input(messages),
-        [(ViolationKind::Tools, Place::Message(2), UNANSWERED), (ViolationKind::Tools, Place::Message(2), RESULTS)],
-    );
+    assert_violations(&input(messages), [(Place::Message(2), UNANSWERED), (Place::Message(2), RESULTS)]);
 
     const ACROSS: &str = "The model returned the following errors: messages.3.content.1: `tool_use` ids must be unique";
     let messages = [
@@ -261,7 +254,7 @@ fn duplicate_tool_use_ids_are_refused() {
         assistant([text("and"), call("a")]),
         user([result("a")]),
     ];
-    assert_violation(messages, ViolationKind::Tools, Place::Content(3, 1), ACROSS);
+    assert_violation(messages, Place::Content(3, 1), ACROSS);
 }
 
 #[test]
@@ -271,7 +264,7 @@ fn some_models_require_results_first() {
         let answers = user([result("a"), text("hello?"), result("b")]);
         [user([text("x")]), assistant([call("a"), call("b")]), answers]
     };
-    assert_violation(messages(), ViolationKind::Tools, Place::Message(2), WORDING);
+    assert_violation(messages(), Place::Message(2), WORDING);
     assert_eq!(validate(&input(messages()), &Profile::default()), []);
 }
 
@@ -280,9 +273,9 @@ fn tool_blocks_require_tools() {
     const WORDING: &str = "The toolConfig field must be defined when using toolUse and toolResult content blocks.";
     let mut input = input(valid());
     input.tool_config = None;
-    assert_violations(&input, [(ViolationKind::Tools, Place::Content(1, 1), WORDING)]);
+    assert_violations(&input, [(Place::Content(1, 1), WORDING)]);
     input.tool_config = Some(ToolConfiguration::builder().set_tools(Some(Vec::new())).build().unwrap());
-    assert_violations(&input, [(ViolationKind::Tools, Place::Content(1, 1), WORDING)]);
+    assert_violations(&input, [(Place::Content(1, 1), WORDING)]);
     input.messages = Some(vec![user([text("no tools needed")])]);
     assert_violations(&input, []);
 }
@@ -292,20 +285,20 @@ fn empty_tool_error_is_refused() {
     const WORDING: &str =
         "The content field at messages.2.content.0.toolResult cannot be empty when status value is error.";
     let messages = [user([text("x")]), assistant([call("a")]), user([result_of("a", ToolResultStatus::Error, [])])];
-    assert_violation(messages, ViolationKind::Tools, Place::Content(2, 0), WORDING);
+    assert_violation(messages, Place::Content(2, 0), WORDING);
 }
 
 #[test]
 fn json_that_is_not_an_object_is_refused() {
     const INPUT: &str = "The format of the value at messages.1.content.0.toolUse.input is invalid. Provide a json object for the field and try again.";
     let messages = [user([text("x")]), assistant([named_call("a", "get_user", Document::Null)]), user([result("a")])];
-    assert_violation(messages, ViolationKind::Tools, Place::Content(1, 0), INPUT);
+    assert_violation(messages, Place::Content(1, 0), INPUT);
 
     const RESULT: &str = "The format of the value at messages.2.content.0.toolResult.content.1.json is invalid. Provide a json object for the field and try again.";
     let contents = [ToolResultContentBlock::Json(object()), ToolResultContentBlock::Json(Document::Array(Vec::new()))];
     let answer = result_of("a", ToolResultStatus::Success, contents);
     let messages = [user([text("x")]), assistant([call("a")]), user([answer])];
-    assert_violation(messages, ViolationKind::Tools, Place::Content(2, 0), RESULT);
+    assert_violation(messages, Place::Content(2, 0), RESULT);
 }
 
 #[test]
@@ -321,25 +314,20 @@ fn invalid_tool_ids_and_names_are_refused() {
                 "1 validation error detected: Value at '{path}' failed to satisfy constraint: Member must {constraint}"
             )
         };
+        let of_id = |path| wording(path).replace("9_-]", "9_.:-]");
         let messages = [user([text("x")]), assistant([text("y"), call(bad)]), user([result(bad)])];
-        let call_id = wording("messages.2.member.content.2.member.toolUse.toolUseId");
-        let result_id = wording("messages.3.member.content.1.member.toolResult.toolUseId");
-        assert_violations(
-            &input(messages),
-            [
-                (ViolationKind::Tools, Place::Content(1, 1), &call_id),
-                (ViolationKind::Tools, Place::Content(2, 0), &result_id),
-            ],
-        );
+        let call_id = of_id("messages.2.member.content.2.member.toolUse.toolUseId");
+        let result_id = of_id("messages.3.member.content.1.member.toolResult.toolUseId");
+        assert_violations(&input(messages), [(Place::Content(1, 1), &call_id), (Place::Content(2, 0), &result_id)]);
 
         let messages = [user([text("x")]), assistant([named_call("a", bad, object())]), user([result("a")])];
         let name = wording("messages.2.member.content.1.member.toolUse.name");
-        assert_violation(messages, ViolationKind::Tools, Place::Content(1, 0), &name);
+        assert_violation(messages, Place::Content(1, 0), &name);
 
         let mut input = input(valid());
         input.tool_config.as_mut().unwrap().tools.push(tool(bad));
         let tool = wording("toolConfig.tools.2.member.toolSpec.name");
-        assert_violations(&input, [(ViolationKind::Tools, Place::Tool(1), &tool)]);
+        assert_violations(&input, [(Place::Tool(1), &tool)]);
     }
 }
 
@@ -356,23 +344,18 @@ fn image_count_and_size_are_limited() {
     let images = |count| std::iter::repeat_with(image).take(count);
     assert_violations(&input([user(images(20))]), []);
     let messages = [user(images(11)), assistant([text("more?")]), user(images(10))];
-    assert_violation(messages, ViolationKind::Attachments, Place::Content(2, 9), TOO_MANY);
+    assert_violation(messages, Place::Content(2, 9), TOO_MANY);
     let mut profile = Profile::claude();
-    profile.max_images = 21;
+    (profile.max_images, profile.max_attachments) = (21, 21);
     assert_eq!(validate(&input([user(images(21))]), &profile), []);
 
     const TOO_LARGE: &str = "The model returned the following errors: messages.0.content.0.image.source.bytes: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes";
     let large = || image_block(3_932_161);
-    assert_violation(
-        [user([ContentBlock::Image(large())])],
-        ViolationKind::Attachments,
-        Place::Content(0, 0),
-        TOO_LARGE,
-    );
+    assert_violation([user([ContentBlock::Image(large())])], Place::Content(0, 0), TOO_LARGE);
     const IN_RESULT: &str = "The model returned the following errors: messages.2.content.0.toolResult.content.0.image.source.bytes: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes";
     let answer = result_of("a", ToolResultStatus::Success, [ToolResultContentBlock::Image(large())]);
     let messages = [user([text("x")]), assistant([call("a")]), user([answer])];
-    assert_violation(messages, ViolationKind::Attachments, Place::Content(2, 0), IN_RESULT);
+    assert_violation(messages, Place::Content(2, 0), IN_RESULT);
 }
 
 #[test]
@@ -381,37 +364,32 @@ fn document_count_and_size_are_limited() {
     let documents = |names: std::ops::Range<usize>| names.map(|name| document(&name.to_string())).chain([text("x")]);
     assert_violations(&input([user(documents(0..5))]), []);
     let messages = [user(documents(0..3)), assistant([text("more?")]), user(documents(3..6))];
-    assert_violation(messages, ViolationKind::Attachments, Place::Content(2, 2), TOO_MANY);
+    assert_violation(messages, Place::Content(2, 2), TOO_MANY);
 
     const TOO_LARGE: &str =
         "The maximum document size is 4.5 MB. Reduce the size of your document and retry your request.";
     let large = ContentBlock::Document(document_block("large", 4_718_593));
-    assert_violation([user([text("x"), large])], ViolationKind::Attachments, Place::Content(0, 1), TOO_LARGE);
+    assert_violation([user([text("x"), large])], Place::Content(0, 1), TOO_LARGE);
 }
 
 #[test]
 fn invalid_document_names_are_refused() {
     const FORM: &str = "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and square brackets. The name can't contain more than one consecutive whitespace character. Check that the file name conforms to these restrictions and retry your request.";
     for name in ["cv.pdf", "a  b", "a\tb", "a\u{3000}b", "résumé", "a_b"] {
-        assert_violation([user([text("x"), document(name)])], ViolationKind::Attachments, Place::Content(0, 1), FORM);
+        assert_violation([user([text("x"), document(name)])], Place::Content(0, 1), FORM);
     }
     for (name, bound) in [(String::new(), "greater than or equal to 1"), ("n".repeat(201), "less than or equal to 200")]
     {
         let wording = format!(
             "1 validation error detected: Value at 'messages.1.member.content.2.member.document.name' failed to satisfy constraint: Member must have length {bound}"
         );
-        assert_violation(
-            [user([text("x"), document(&name)])],
-            ViolationKind::Attachments,
-            Place::Content(0, 1),
-            &wording,
-        );
+        assert_violation([user([text("x"), document(&name)])], Place::Content(0, 1), &wording);
     }
     const IN_RESULT: &str = "1 validation error detected: Value at 'messages.3.member.content.1.member.toolResult.content.1.member.document.name' failed to satisfy constraint: Member must have length greater than or equal to 1";
     let nameless = ToolResultContentBlock::Document(document_block("", 1));
     let answer = result_of("a", ToolResultStatus::Success, [nameless]);
     let messages = [user([text("x")]), assistant([call("a")]), user([answer])];
-    assert_violation(messages, ViolationKind::Attachments, Place::Content(2, 0), IN_RESULT);
+    assert_violation(messages, Place::Content(2, 0), IN_RESULT);
 }
 
 #[test]
@@ -424,14 +402,14 @@ fn duplicate_document_names_are_refused() {
         assistant([call("a")]),
         user([result_of("a", ToolResultStatus::Success, [again])]),
     ];
-    assert_violation(messages, ViolationKind::Attachments, Place::Content(2, 0), WORDING);
+    assert_violation(messages, Place::Content(2, 0), WORDING);
 }
 
 #[test]
 fn document_requires_a_text_beside_it() {
     const WORDING: &str = "A text block must be included when using documents.";
     let messages = [user([text("a")]), assistant([text("b")]), user([image(), document("report")])];
-    assert_violation(messages, ViolationKind::Attachments, Place::Content(2, 1), WORDING);
+    assert_violation(messages, Place::Content(2, 1), WORDING);
 }
 
 #[test]
@@ -442,7 +420,7 @@ fn attachments_of_the_assistant_are_refused() {
             "The model returned the following errors: messages.1.content: '{kind}' blocks are not permitted within assistant turns."
         );
         let messages = [user([image(), text("a")]), assistant([text("b"), block]), user([text("c")])];
-        assert_violation(messages, ViolationKind::Attachments, Place::Content(1, 1), &wording);
+        assert_violation(messages, Place::Content(1, 1), &wording);
     }
 }
 
@@ -463,19 +441,16 @@ fn some_models_refuse_videos_and_s3_locations() {
         &input,
         [
             (
-                ViolationKind::Attachments,
                 Place::Content(0, 0),
                 "This model doesn't support the video content block that you provided. Update the content block and try \
                  again.",
             ),
             (
-                ViolationKind::Attachments,
                 Place::Content(2, 0),
                 "The model returned the following errors: messages.2.content.0.toolResult.content.1.image.source.type: \
                  Field required",
             ),
             (
-                ViolationKind::Attachments,
                 Place::Content(2, 1),
                 "The model returned the following errors: messages.2.content.1.document.source.type: Field required",
             ),
@@ -494,5 +469,5 @@ fn cache_point_count_is_limited() {
     input.messages.as_mut().unwrap()[0].content.push(ContentBlock::CachePoint(cache_point()));
     assert_violations(&input, []);
     input.system.as_mut().unwrap().push(SystemContentBlock::CachePoint(cache_point()));
-    assert_violations(&input, [(ViolationKind::CachePoints, Place::Content(2, 3), WORDING)]);
+    assert_violations(&input, [(Place::Content(2, 3), WORDING)]);
 }

@@ -16,7 +16,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
                 "The content field in the Message object at messages.{m} is empty. \
                  Add a ContentBlock object to the content field and try again."
             );
-            violations.add(Place::Message(m), wording);
+            violations.add("content-empty", Place::Message(m), wording);
         }
     }
     check_last_text(input.messages(), profile, violations);
@@ -27,6 +27,7 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
     if messages.first().is_none_or(|first| first.role != ConversationRole::User) {
         let place = if messages.is_empty() { Place::Request } else { Place::Message(0) };
         violations.add(
+            "starts-with-user",
             place,
             "A conversation must start with a user message. \
              Try again with a conversation that starts with a user message.",
@@ -37,6 +38,7 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
             && before.role == after.role
         {
             violations.add(
+                "roles-alternate",
                 Place::Message(m + 1),
                 "A conversation must alternate between user and assistant roles. \
                  Make sure the conversation alternates between user and assistant roles and try again.",
@@ -48,6 +50,7 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
         && last.role != ConversationRole::User
     {
         violations.add(
+            "ends-with-user",
             Place::Message(messages.len() - 1),
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         );
@@ -63,7 +66,7 @@ fn check_last_text(messages: &[Message], profile: &Profile, violations: &mut Vio
     {
         let wording = "The model returned the following errors: messages: final assistant content cannot end with \
                        trailing whitespace";
-        violations.add(Place::Content(messages.len() - 1, c), wording);
+        violations.add("text-trailing-space", Place::Content(messages.len() - 1, c), wording);
     }
 }
 
@@ -72,7 +75,7 @@ fn check_texts(input: &ConverseInput, violations: &mut Violations) {
         let wording = format!(
             "The text field in the {object} object at {path} is blank. Add text to the text field, and try again."
         );
-        violations.add(place, wording);
+        violations.add("text-blank", place, wording);
     };
     for (s, block) in input.system().iter().enumerate() {
         if matches!(block, SystemContentBlock::Text(text) if is_blank(text)) {

@@ -156,7 +156,7 @@ impl MessageBuilder {
         }
         let role = self.role.unwrap_or_else(|| self.role_of_parts());
         self.check(role)?;
-        let decision = Decision { step: Some(self.step), policy: self.policy.clone(), role_hint: self.role_hint };
+        let decision = Decision { step: Some(self.step), decided_by: self.policy.clone(), role_hint: self.role_hint };
         Ok(Draft::new(role, self.contents.clone()).with_decision(decision))
     }
 

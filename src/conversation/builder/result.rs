@@ -41,7 +41,7 @@ impl ResultBuilder {
     /// Starts the result of a call. The manager gives it the step of the call when it adds the draft.
     pub fn response_to(call: &ToolCall) -> Self {
         let policy = Some(call.name().as_str().into());
-        let decision = Decision { step: None, policy, role_hint: Some(RoleHint::Tool) };
+        let decision = Decision { step: None, decided_by: policy, role_hint: Some(RoleHint::Tool) };
         Self { call: call.clone(), decision }
     }
 
@@ -61,7 +61,7 @@ impl ResultBuilder {
     /// Sets the policy: the part of the service that made the result, if that is not the tool.
     #[must_use]
     pub fn policy(mut self, name: impl Into<Text>) -> Self {
-        self.decision.policy = Some(name.into());
+        self.decision.decided_by = Some(name.into());
         self
     }
 

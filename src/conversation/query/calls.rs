@@ -75,7 +75,7 @@ impl Calls {
         while self.ids.is_empty() {
             let Some(query) = self.pages.pop() else { return Ok(None) };
             let page = log.list_calls(&query).await;
-            let page = page.map_err(|source| Problem::List { day: query.day, source })?;
+            let page = page.map_err(|source| Problem::List { day: query.day(), source })?;
             self.ids.extend(page.calls.iter().map(|header| header.call_id().clone()));
             self.pages.extend(page.next.map(|after| CallQuery { after: Some(after), ..query }));
         }

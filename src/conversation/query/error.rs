@@ -18,8 +18,8 @@ pub(super) enum Problem {
     BlankText,
     #[error("the query's text has {bytes} bytes; search for a part of it, of at most {max} bytes")]
     TextTooLong { bytes: usize, max: usize },
-    #[error("cannot list the calls of {day}; the source of this error has the reason; fix it, then query again")]
-    List { day: Day, source: LogError },
+    #[error("cannot list the calls{}; the source of this error has the reason; fix it, then query again", day.map(|day| format!(" of {day}")).unwrap_or_default())]
+    List { day: Option<Day>, source: LogError },
     #[error("cannot read call {call_id}; the source of this error has the reason; fix it, then query again")]
     Read { call_id: CallId, source: LogError },
 }

@@ -34,7 +34,7 @@ const CONCURRENCY: usize = 8;
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("Where is my order?")?;
 /// for record in manager.records() {
-///     log.put_record(&WriterLease::of(&header), &record).await?;
+///     log.put_record(&WriterLease::from(&header), &record).await?;
 /// }
 ///
 /// let scope = LogScope::of_days(["2025-04-16".parse()?]);

@@ -109,8 +109,8 @@ impl Conversations {
         if let Some(conversation) = self.get(id) {
             return conversation;
         }
-        let new =
-            Conversation::from_manager(id.clone(), MessagesManager::with_clock(self.clock.clone(), self.ids.clone()));
+        let manager = MessagesManager::new().with_clock(self.clock.clone(), self.ids.clone());
+        let new = Conversation::from_manager(id.clone(), manager);
         new.limit_history(self.limited_to(self.limit));
         self.write().entry(id.clone()).or_insert(new).clone()
     }

@@ -13,11 +13,11 @@ use aws_sdk_dynamodb::Client;
 
 use self::items::Used;
 use self::requests::{IsDone, Wanted};
+use super::Cost;
 use super::table_client::TableClient;
-use super::{Cost, DynamoError};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
-use crate::log::Remedy;
+use crate::log::LogError;
 
 /// The most rounds of a put or release. Each round but the last met another put or release of the same content.
 const MAX_ROUNDS: u32 = 8;
@@ -66,7 +66,7 @@ impl DynamoContents {
         self.0.meter.cost()
     }
 
-    async fn try_put(&self, blob: &Blob, owner: &Owner) -> Result<IsDone, DynamoError> {
+    async fn try_put(&self, blob: &Blob, owner: &Owner) -> Result<IsDone, LogError> {
         let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let found = self.find(id, Wanted::Everything).await?;
@@ -92,7 +92,7 @@ impl DynamoContents {
         self.is_use_of(id, owner, &put_id).await
     }
 
-    async fn release_one(&self, used: &Used, owner: &Owner) -> Result<IsDone, DynamoError> {
+    async fn release_one(&self, used: &Used, owner: &Owner) -> Result<IsDone, LogError> {
         if !self.delete_use(items::keys_of_use(used.id, owner), used).await? {
             // The owner has put the content again and keeps using it.
             return Ok(true);
@@ -108,7 +108,7 @@ impl DynamoContents {
     }
 
     /// Deletes a content unless it is used. Returns false if a put arrived in between, so that the result is unknown.
-    async fn delete_unused(&self, id: ContentId) -> Result<IsDone, DynamoError> {
+    async fn delete_unused(&self, id: ContentId) -> Result<IsDone, LogError> {
         // Saves the read of the content if it has other users.
         if self.has_uses(id).await? {
             return Ok(true);
@@ -190,8 +190,8 @@ fn new_id() -> String {
     ulid::Ulid(SystemIds.next_id(SystemClock.now_ms())).to_string()
 }
 
-fn store_error(action: String, error: DynamoError) -> ContentError {
-    ContentError::Store { action: action.into(), retryable: error.remedy() == Remedy::Retry, source: Arc::new(error) }
+fn store_error(action: String, error: LogError) -> ContentError {
+    ContentError::Store { action: action.into(), retryable: error.is_retryable(), source: Arc::new(error) }
 }
 
 fn busy(action: String) -> ContentError {

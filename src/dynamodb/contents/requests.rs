@@ -9,7 +9,8 @@ use super::DynamoContents;
 use super::items::{self, Found, Head, Used};
 use crate::contents::{Blob, ContentId, Owner};
 use crate::dynamodb::table_client::Written;
-use crate::dynamodb::{Cost, DynamoError, Item, item, names};
+use crate::dynamodb::{Cost, Item, error, item, names};
+use crate::log::LogError;
 
 /// Whether the condition of a write held.
 pub(super) type IsDone = bool;
@@ -24,8 +25,8 @@ pub(super) enum Wanted {
 
 impl DynamoContents {
     /// Writes a use in the partition of the content and in that of the owner, in one transaction.
-    pub(super) async fn put_uses(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<(), DynamoError> {
-        let failed = |error| DynamoError::request("TransactWriteItems", self.subject(id), error);
+    pub(super) async fn put_uses(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<(), LogError> {
+        let failed = |error| error::of_request("TransactWriteItems", self.subject(id), error);
         let request = self.0.client.transact_write_items();
         let mut request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
         for item in items::uses(id, owner, put_id) {
@@ -39,7 +40,7 @@ impl DynamoContents {
     }
 
     /// Reads the head of a content and its chunks consistently, 1 MB per request.
-    pub(super) async fn find(&self, id: ContentId, wanted: Wanted) -> Result<Found, DynamoError> {
+    pub(super) async fn find(&self, id: ContentId, wanted: Wanted) -> Result<Found, LogError> {
         let query = self
             .0
             .query(items::partition_of(id))
@@ -63,7 +64,7 @@ impl DynamoContents {
     }
 
     /// Returns whether any owner uses a content.
-    pub(super) async fn has_uses(&self, id: ContentId) -> Result<bool, DynamoError> {
+    pub(super) async fn has_uses(&self, id: ContentId) -> Result<bool, LogError> {
         let query = self
             .0
             .query(items::partition_of(id))
@@ -76,13 +77,13 @@ impl DynamoContents {
     }
 
     /// Returns whether the use still is the one that this put wrote.
-    pub(super) async fn is_use_of(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<bool, DynamoError> {
+    pub(super) async fn is_use_of(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<bool, LogError> {
         let found = self.0.get(items::keys_of_use(id, owner), || self.subject(id)).await?;
         Ok(found.as_ref().and_then(items::put_id) == Some(put_id))
     }
 
     /// Returns all uses of an owner.
-    pub(super) async fn used_by(&self, owner: &Owner) -> Result<Vec<Used>, DynamoError> {
+    pub(super) async fn used_by(&self, owner: &Owner) -> Result<Vec<Used>, LogError> {
         let query = self.0.query(items::partition_of_owner(owner));
         let mut pages = self.0.pages(query, || format!("the contents of {owner} in table {}", self.0.table));
         let mut used = Vec::new();
@@ -92,7 +93,7 @@ impl DynamoContents {
         Ok(used)
     }
 
-    pub(super) async fn put_chunk(&self, id: ContentId, chunk: Item) -> Result<(), DynamoError> {
+    pub(super) async fn put_chunk(&self, id: ContentId, chunk: Item) -> Result<(), LogError> {
         let request = self.0.client.put_item().set_item(Some(chunk));
         self.0.put(request, || self.subject(id)).await.map(drop)
     }
@@ -103,7 +104,7 @@ impl DynamoContents {
         blob: &Blob,
         generation: &str,
         found: Option<&Head>,
-    ) -> Result<IsDone, DynamoError> {
+    ) -> Result<IsDone, LogError> {
         let id = blob.id();
         let head = items::head(id, blob.bytes().len(), generation);
         let request = self.0.client.put_item().set_item(Some(head));
@@ -124,7 +125,7 @@ impl DynamoContents {
     }
 
     /// Counts another put in the head, unless the head was replaced since it was found.
-    pub(super) async fn count_put(&self, id: ContentId, head: &Head) -> Result<IsDone, DynamoError> {
+    pub(super) async fn count_put(&self, id: ContentId, head: &Head) -> Result<IsDone, LogError> {
         let request = self
             .0
             .client
@@ -140,7 +141,7 @@ impl DynamoContents {
     }
 
     /// Deletes the head, unless it was put again since it was found.
-    pub(super) async fn delete_head(&self, id: ContentId, head: &Head) -> Result<IsDone, DynamoError> {
+    pub(super) async fn delete_head(&self, id: ContentId, head: &Head) -> Result<IsDone, LogError> {
         let delete = self
             .delete(items::keys(id, names::CONTENT_HEAD))
             .condition_expression("attribute_not_exists(#pk) OR (#generation = :generation AND #puts = :puts)")
@@ -153,7 +154,7 @@ impl DynamoContents {
     }
 
     /// Deletes one of the two items of a use, unless the owner has put the content again since.
-    pub(super) async fn delete_use(&self, keys: Item, used: &Used) -> Result<IsDone, DynamoError> {
+    pub(super) async fn delete_use(&self, keys: Item, used: &Used) -> Result<IsDone, LogError> {
         let delete = self
             .delete(keys)
             .condition_expression("attribute_not_exists(#pk) OR #put = :put")
@@ -163,7 +164,7 @@ impl DynamoContents {
         Ok(is_done(&self.0.delete(delete, || self.subject(used.id)).await?))
     }
 
-    pub(super) async fn delete_chunk(&self, id: ContentId, sort_key: &str) -> Result<(), DynamoError> {
+    pub(super) async fn delete_chunk(&self, id: ContentId, sort_key: &str) -> Result<(), LogError> {
         self.0.delete(self.delete(items::keys(id, sort_key)), || self.subject(id)).await.map(drop)
     }
 

@@ -6,11 +6,10 @@ use std::num::NonZeroU32;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use crate::dynamodb::error::DynamoErrorKind;
 use crate::dynamodb::read::CallItems;
 use crate::dynamodb::table_client::Written;
-use crate::dynamodb::{DynamoError, DynamoLog, Item, header, item, keys, log, names};
-use crate::log::{CallId, LogError, Remedy};
+use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names};
+use crate::log::{CallId, LogError, LogErrorKind};
 use crate::message::Position;
 
 /// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
@@ -44,7 +43,7 @@ impl Fencing<'_> {
     /// Fences the older writers and returns the messages and summaries of the call, which no older writer can change.
     ///
     /// Each pass reads the call and sends its steps. If an older writer changed an item in between, another pass follows.
-    pub async fn run(&self) -> Result<Vec<Item>, DynamoError> {
+    pub async fn run(&self) -> Result<Vec<Item>, LogError> {
         for _ in 0..MAX_PASSES {
             let items = self.log.items(self.call_id).await?;
             let fenced_epoch = items.fenced();
@@ -61,7 +60,7 @@ impl Fencing<'_> {
             "call {} is not resumed: an older writer changed it during each of {MAX_PASSES} passes; resume it again",
             self.call_id
         );
-        Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message))
+        Err(LogError::new(LogErrorKind::Unavailable, message))
     }
 
     /// Returns a stamp for each message and summary with an older epoch.
@@ -84,14 +83,14 @@ impl Fencing<'_> {
         own.filter_map(item::sort_key).map(str::to_owned).collect()
     }
 
-    async fn send(&self, step: Step, fenced_epoch: u32) -> Result<Found, DynamoError> {
+    async fn send(&self, step: Step, fenced_epoch: u32) -> Result<Found, LogError> {
         match step {
             Step::Stamp { keys, revision } => self.stamp(keys, revision).await,
             Step::Fence { sort_key } => self.put_fence(&sort_key, fenced_epoch).await,
         }
     }
 
-    async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<Found, DynamoError> {
+    async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<Found, LogError> {
         let request = self
             .log
             .db
@@ -109,7 +108,7 @@ impl Fencing<'_> {
 
     /// Puts a fence at a sort key that is free, or holds an item that no read shows: an older fence, or a message that a
     /// fenced writer wrote too late.
-    async fn put_fence(&self, sort_key: &str, fenced_epoch: u32) -> Result<Found, DynamoError> {
+    async fn put_fence(&self, sort_key: &str, fenced_epoch: u32) -> Result<Found, LogError> {
         let mut fence = header::item_of(self.call_id, sort_key, names::ENTITY_FENCE);
         fence.insert(names::EPOCH.to_owned(), item::number(self.epoch));
         if let Some(at_s) = self.expires_at_s {
@@ -138,15 +137,14 @@ impl Fencing<'_> {
     /// Classifies the outcome of a step.
     ///
     /// Returns [`LogError::Erased`] if the call was erased, and [`LogError::Fenced`] if a later writer took the call over.
-    fn found(&self, written: Written) -> Result<Found, DynamoError> {
+    fn found(&self, written: Written) -> Result<Found, LogError> {
         let Written::Refused(found) = written else { return Ok(Found::Unchanged) };
-        let call_id = self.call_id.clone();
         if found.as_ref().is_some_and(item::is_erased) {
-            return Err(LogError::erased(&call_id).into());
+            return Err(LogError::erased(self.call_id));
         }
         let current = found.as_ref().map_or(1, item::epoch);
         if current > self.epoch {
-            return Err(LogError::fenced(&call_id, self.epoch, current).into());
+            return Err(LogError::fenced(self.call_id, self.epoch, current));
         }
         Ok(Found::Changed)
     }

@@ -31,7 +31,7 @@ mod fencing;
 
 use super::change::not_live;
 use super::table_client::Written;
-use super::{DynamoError, DynamoLog, Item, from_item, header, item, names};
+use super::{DynamoLog, Item, from_item, header, item, names};
 use crate::log::{CallHeader, CallId, LogError, LoggedCall, WriterLease};
 use fencing::Fencing;
 
@@ -52,31 +52,31 @@ impl DynamoLog {
     ///
     /// Returns an error if the call was never opened, has expired or was erased, if another process resumed it at the same
     /// time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again if
-    /// the [remedy](DynamoError::remedy) is a retry. The older writers may be fenced even after an error.
-    pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, DynamoError> {
+    /// the error is [retryable](LogError::is_retryable). The older writers may be fenced even after an error.
+    pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let taken = self.take_over(call_id).await?;
         let records = taken.items.into_iter().map(from_item).collect::<Result<_, _>>()?;
         Ok(LoggedCall::new(Some(taken.header), records))
     }
 
-    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, DynamoError> {
+    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
         let header = self.raise_epoch(call_id).await?;
         let fencing = Fencing {
             log: self,
             call_id,
             epoch: header.epoch(),
-            expires_at_s: WriterLease::of(&header).expires_at_s(),
+            expires_at_s: WriterLease::from(&header).expires_at_s(),
         };
         let items = fencing.run().await?;
         let header = self.finish(call_id, header.epoch()).await?;
-        self.settle_expiry(&header, &WriterLease::of(&header)).await?;
+        self.settle_expiry(&header, &WriterLease::from(&header)).await?;
         Ok(TakenOver { header, items })
     }
 
     /// Raises the epoch by one, on the condition that it has not changed since a refused attempt returned it. A request
     /// that timed out and arrives late therefore cannot fence a later writer. After an unknown outcome, a repetition may
     /// raise the epoch once more, which is harmless.
-    async fn raise_epoch(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+    async fn raise_epoch(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
         let mut epoch = 1;
         loop {
             let request = self.header_update(call_id);
@@ -106,7 +106,7 @@ impl DynamoLog {
         }
     }
 
-    async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<CallHeader, DynamoError> {
+    async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<CallHeader, LogError> {
         let request = self.header_update(call_id);
         let live = request.get_condition_expression().clone().unwrap_or_default();
         let request = request
@@ -118,7 +118,7 @@ impl DynamoLog {
         match self.update_header(call_id, request).await? {
             Written::Done(item) => header::from_item(&item),
             Written::Refused(Some(found)) if self.is_live(&found) => {
-                Err(LogError::fenced(call_id, epoch, item::epoch(&found)).into())
+                Err(LogError::fenced(call_id, epoch, item::epoch(&found)))
             }
             Written::Refused(found) => Err(not_live(call_id, found.as_ref())),
         }

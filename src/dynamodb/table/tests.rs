@@ -30,7 +30,7 @@ fn difference_names_the_first_mismatch() {
     assert_eq!(found(["pk", "sk"], Some(("gsi2", index.1))).unwrap(), "it has no index gsi1");
     assert_eq!(
         found(["pk", "sk"], Some((index.0, ["day", "gsi1sk"]))).unwrap(),
-        "the index's keys are day and gsi1sk, not gsi1pk and gsi1sk"
+        "the index gsi1's keys are day and gsi1sk, not gsi1pk and gsi1sk"
     );
     let number = AttributeDefinition::builder().attribute_name("sk").attribute_type(ScalarAttributeType::N).build();
     let mut numeric = description(["pk", "sk"], Some(index));

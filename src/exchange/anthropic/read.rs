@@ -4,14 +4,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::importer::{CallId, Importer, Spoken, Tool, Typed};
+use crate::exchange::importer::{Id, Importer, Spoken, Typed};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::reason::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, Text, ToolCallError, is_blank,
+    Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, Text, ToolCallError, ToolCallId,
+    ToolName, is_blank,
 };
 
 #[derive(Deserialize)]
@@ -29,11 +30,11 @@ struct Block<'a> {
     #[serde(borrow)]
     source: Option<&'a RawValue>,
     title: Option<Text>,
-    id: Option<CallId>,
-    name: Option<Tool>,
+    id: Option<Id<ToolCallId>>,
+    name: Option<Id<ToolName>>,
     #[serde(borrow, default, deserialize_with = "plain::present")]
     input: Option<&'a RawValue>,
-    tool_use_id: Option<CallId>,
+    tool_use_id: Option<Id<ToolCallId>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     is_error: Option<bool>,
@@ -111,13 +112,13 @@ fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, importer: &mut Importer<W>
     let block = block_of(node)?;
     match block.r#type {
         Kind::ToolUse => {
-            let (CallId(id), Tool(name)) = (node.need("id", block.id)?, node.need("name", block.name)?);
+            let (Id(id), Id(name)) = (node.need("id", block.id)?, node.need("name", block.name)?);
             let input = node.need("input", block.input)?;
             let input = plain::read(&node.under("input", input))?;
             Ok(importer.call(node, id, name, input)?.into())
         }
         Kind::ToolResult => {
-            let CallId(id) = node.need("tool_use_id", block.tool_use_id)?;
+            let Id(id) = node.need("tool_use_id", block.tool_use_id)?;
             let contents = block.content.map(|content| parts(&node.under("content", content)));
             let contents = contents.transpose()?.unwrap_or_default();
             let outcome =

@@ -37,7 +37,6 @@
 //! # Ok(()) }
 //! ```
 
-mod ids;
 mod read;
 mod write;
 

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::ids::KnownIds;
 use super::{DEFAULT_CONVERSATION, INPUT_ID, MESSAGE_ID};
-use crate::clock::{IdSource, ManualClock};
+use crate::clock::ManualClock;
 use crate::exchange::error::{ExchangeError, Problem};
 use crate::exchange::importer::{Moment, Spoken};
 use crate::exchange::node::Node;
@@ -17,7 +16,7 @@ use crate::exchange::options::ImportOptions;
 use crate::exchange::reason::JsonKind;
 use crate::exchange::{block, plain};
 use crate::manager::MessagesManager;
-use crate::message::{Content, Map, MessageId, MessageWrapper, Role};
+use crate::message::{Content, Draft, Map, MessageId, MessageWrapper};
 
 type Conversations<W> = Vec<(String, MessagesManager<W>)>;
 
@@ -149,19 +148,16 @@ fn refuse_repeated_ids(listed: &[Listed<'_, '_>]) -> Result<(), ExchangeError> {
 struct Conversation<W> {
     manager: MessagesManager<W>,
     clock: ManualClock,
-    ids: Arc<KnownIds>,
 }
 
 impl<W: MessageWrapper> Conversation<W> {
     fn new(options: &ImportOptions) -> Self {
-        let (clock, ids) = (ManualClock::new(0), Arc::new(KnownIds::new(options.ids.clone())));
-        let manager = MessagesManager::with_clock(Arc::new(clock.clone()), ids.clone() as Arc<dyn IdSource>);
-        Self { manager, clock, ids }
+        let clock = ManualClock::new(0);
+        Self { manager: MessagesManager::new().with_clock(Arc::new(clock.clone()), options.ids.clone()), clock }
     }
 
     fn add(&mut self, Listed { at_ms, node, message, .. }: Listed<'_, '_>) -> Result<(), ExchangeError> {
-        let role = message.role.into();
-        let contents = contents(&node.under("content", message.content))?;
+        let mut draft = Draft::new(message.role.into(), contents(&node.under("content", message.content))?);
         let mut data = message
             .metadata
             .map_or_else(|| Ok(Map::default()), |metadata| entries(&node.under("metadata", metadata)))?;
@@ -170,17 +166,15 @@ impl<W: MessageWrapper> Conversation<W> {
             (Some(id), input) => (Some(id), input),
             (None, input) => (input, None),
         };
-        let own: Option<MessageId> =
-            id.as_ref().and_then(|id| id.parse().ok().filter(|own: &MessageId| own.to_string() == *id));
-        let other = id.filter(|_| own.is_none());
+        draft.id = id.as_ref().and_then(|id| id.parse().ok().filter(|own: &MessageId| own.to_string() == *id));
+        let other = id.filter(|_| draft.id.is_none());
         for (key, id) in [(MESSAGE_ID, other), (INPUT_ID, input)] {
             if let Some(id) = id {
                 data.insert(key.to_owned(), id.into_owned().into());
             }
         }
         self.clock.set(at_ms);
-        self.ids.set(own, role == Role::Assistant && self.manager.meta_messages().is_empty());
-        let mut entry = self.manager.add_apart(role, contents).map_err(|error| node.error(error))?;
+        let mut entry = self.manager.add_apart(draft).map_err(|error| node.error(error))?;
         entry.set_all_data(data);
         Ok(())
     }

@@ -8,11 +8,12 @@ use serde_json::value::RawValue;
 
 use super::formats::{self, S3};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::importer::{CallId, Importer, Tool};
+use crate::exchange::importer::{Id, Importer};
 use crate::exchange::node::Node;
 use crate::exchange::{media, plain};
 use crate::message::{
     Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallError,
+    ToolCallId, ToolName,
 };
 
 const BLOCKS: &str = "text image video audio document toolUse toolResult cachePoint reasoningContent guardContent \
@@ -22,8 +23,8 @@ const RESULT_BLOCKS: &str = "text json image video document searchResult";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ToolUse<'a> {
-    tool_use_id: CallId,
-    name: Tool,
+    tool_use_id: Id<ToolCallId>,
+    name: Id<ToolName>,
     #[serde(borrow)]
     input: &'a RawValue,
 }
@@ -31,7 +32,7 @@ struct ToolUse<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ToolResult<'a> {
-    tool_use_id: CallId,
+    tool_use_id: Id<ToolCallId>,
     #[serde(borrow)]
     content: &'a RawValue,
     status: Option<Status>,

@@ -9,14 +9,15 @@ use crate::clock::ManualClock;
 use crate::exchange::block;
 use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
-use crate::exchange::importer::{CallId, Importer, Moment, OwnId, Tool};
+use crate::exchange::importer::{Id, Importer, Moment};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::reason::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Confidence, Content, Document, Draft, MessageError, MessageId, MessageWrapper, Role, Source, Text,
+    Confidence, Content, Document, Draft, MessageError, MessageId, MessageWrapper, Role, Source, Text, ToolCallId,
+    ToolName,
 };
 
 #[derive(Deserialize)]
@@ -61,15 +62,15 @@ impl Kind {
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Line<'a> {
     timestamp: Moment,
-    message_id: Option<OwnId>,
+    message_id: Option<Id<MessageId>>,
     confidence: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
     title: Option<Text>,
-    identifier: Option<CallId>,
-    name: Option<Tool>,
+    identifier: Option<Id<ToolCallId>>,
+    name: Option<Id<ToolName>>,
     #[serde(default, deserialize_with = "plain::present")]
     arguments: Option<&'a RawValue>,
-    invocation_id: Option<CallId>,
+    invocation_id: Option<Id<ToolCallId>>,
     error: Option<Text>,
     error_type: Option<Text>,
     retryable: Option<bool>,
@@ -95,7 +96,7 @@ impl Line<'_> {
     fn head(&self, node: &Node<'_, '_>, kind: Kind) -> Result<Head, ExchangeError> {
         let Moment(at_ms) = self.timestamp;
         let confidence = self.confidence.map(|confidence| read_confidence(&node.under("confidence", confidence)));
-        let id = self.message_id.map(|OwnId(id)| id);
+        let id = self.message_id.map(|Id(id)| id);
         Ok(Head { role: kind.role(), at_ms, id, confidence: confidence.transpose()? })
     }
 }
@@ -174,13 +175,12 @@ impl<'a, W: MessageWrapper> Lines<'a, W> {
         Ok(Some(match kind {
             Kind::Document => vec![read_document(&node.need("content", content)?, line.title)?.into()],
             Kind::ToolCall => {
-                let (CallId(id), Tool(name)) =
-                    (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
+                let (Id(id), Id(name)) = (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
                 let arguments = node.under("arguments", node.need("arguments", line.arguments)?);
                 vec![self.importer.call(node, id, name, plain::read(&arguments)?)?.into()]
             }
             Kind::Result => {
-                let CallId(id) = node.need("invocation_id", line.invocation_id)?;
+                let Id(id) = node.need("invocation_id", line.invocation_id)?;
                 let contents = content.map(|content| one_or_more(&content, block::read_of_result)).transpose()?;
                 let failure = Failure { message: line.error, kind: line.error_type, retryable: line.retryable };
                 let outcome = failure.outcome(node, contents)?;

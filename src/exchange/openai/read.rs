@@ -8,12 +8,14 @@ use serde_json::value::RawValue;
 
 use super::parts;
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::importer::{CallId, Importer, Tool};
+use crate::exchange::importer::{Id, Importer};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
 use crate::manager::MessagesManager;
-use crate::message::{Content, Map, MessageWrapper, Outcome, ResultContent, Role, Text, Value, is_blank};
+use crate::message::{
+    Content, Map, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCallId, ToolName, Value, is_blank,
+};
 
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -24,7 +26,7 @@ struct Message<'a> {
     name: Option<Text>,
     #[serde(borrow)]
     tool_calls: Option<&'a RawValue>,
-    tool_call_id: Option<CallId>,
+    tool_call_id: Option<Id<ToolCallId>>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +42,7 @@ enum Speaker {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call<'a> {
-    id: CallId,
+    id: Id<ToolCallId>,
     #[serde(rename = "type")]
     _type: Option<Function>,
     #[serde(rename = "index")]
@@ -58,7 +60,7 @@ enum Function {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Called<'a> {
-    name: Tool,
+    name: Id<ToolName>,
     #[serde(borrow)]
     arguments: &'a RawValue,
 }
@@ -137,7 +139,7 @@ fn add_result<W: MessageWrapper>(
     node: &Node<'_, '_>,
     message: Message<'_>,
 ) -> Result<(), ExchangeError> {
-    let CallId(id) = node.need("tool_call_id", message.tool_call_id)?;
+    let Id(id) = node.need("tool_call_id", message.tool_call_id)?;
     node.need("content", message.content)?;
     let contents = contents(node, message.content)?;
     // OpenAI writes a result without parts as an empty string.

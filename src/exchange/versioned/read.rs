@@ -6,13 +6,15 @@ use serde_json::value::RawValue;
 use crate::exchange::block;
 use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
-use crate::exchange::importer::{CallId, Importer, Speaker, Tool};
+use crate::exchange::importer::{Id, Importer, Speaker};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
 use crate::exchange::reason::JsonKind;
 use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, ToolResult, is_blank};
+use crate::message::{
+    Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCallId, ToolName, ToolResult, is_blank,
+};
 
 /// The version, which is checked before anything else.
 #[derive(Deserialize)]
@@ -54,8 +56,8 @@ enum Kind {
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Item<'a> {
     message: Option<Text>,
-    tool_name: Option<Tool>,
-    tool_call_id: Option<CallId>,
+    tool_name: Option<Id<ToolName>>,
+    tool_call_id: Option<Id<ToolCallId>>,
     #[serde(default, deserialize_with = "plain::present")]
     arguments: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "plain::present")]
@@ -189,7 +191,7 @@ impl<W: MessageWrapper> Items<W> {
     fn call(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
         let mut item: Item<'_> = node.object_of(CALL)?;
         let outcome = item.take_outcome(node)?;
-        let (CallId(id), Tool(name)) =
+        let (Id(id), Id(name)) =
             (node.need("tool_call_id", item.tool_call_id)?, node.need("tool_name", item.tool_name)?);
         let arguments = plain::read(&node.under("arguments", node.need("arguments", item.arguments)?))?;
         let call = self.importer.call(node, id, name, arguments)?;
@@ -203,8 +205,8 @@ impl<W: MessageWrapper> Items<W> {
     fn result(&mut self, node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
         let mut item: Item<'_> = node.object_of(RESULT)?;
         let outcome = item.take_outcome(node)?;
-        let CallId(id) = node.need("tool_call_id", item.tool_call_id)?;
-        let Tool(name) = node.need("tool_name", item.tool_name)?;
+        let Id(id) = node.need("tool_call_id", item.tool_call_id)?;
+        let Id(name) = node.need("tool_name", item.tool_name)?;
         let result = self.importer.result(node, &id, node.need("result", outcome)?)?;
         if *result.name() != name {
             return Err(node.invalid("`tool_name` differs from the name of the called tool"));

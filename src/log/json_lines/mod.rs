@@ -10,23 +10,14 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::call::Call;
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, Remedy,
-    WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
+    WriterLease, files,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
-use call_file::{CallFile, sync_directory};
-
-/// How durable a written change is, in a log or spool in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FileDurability {
-    /// The change is in the operating system's cache. It survives the end of the process, but not the loss of the host.
-    #[default]
-    System,
-    /// The change is on the disk: each write waits for `fdatasync`.
-    Disk,
-}
+use call_file::CallFile;
 
 /// A log in a directory: one file per call, one line per record.
 ///
@@ -50,7 +41,7 @@ pub enum FileDurability {
 #[derive(Debug)]
 pub struct JsonLines {
     directory: PathBuf,
-    durability: FileDurability,
+    fsync: bool,
     // Serialises the threads of this process; file locks exclude other processes.
     turn: Mutex<()>,
     clock: Arc<dyn Clock>,
@@ -59,18 +50,14 @@ pub struct JsonLines {
 impl JsonLines {
     /// Creates a log in a directory. The first write creates the directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self {
-            directory: directory.into(),
-            durability: FileDurability::default(),
-            turn: Mutex::default(),
-            clock: Arc::new(SystemClock),
-        }
+        Self { directory: directory.into(), fsync: false, turn: Mutex::default(), clock: Arc::new(SystemClock) }
     }
 
-    /// Sets how durable a write is; [`FileDurability::System`] by default.
+    /// Sets whether each write waits for `fdatasync`; off by default. A write without it survives the end of the process,
+    /// and with it also the loss of the host.
     #[must_use]
-    pub fn with_durability(mut self, durability: FileDurability) -> Self {
-        self.durability = durability;
+    pub fn with_fsync(mut self, fsync: bool) -> Self {
+        self.fsync = fsync;
         self
     }
 
@@ -89,79 +76,21 @@ impl JsonLines {
         self.directory.join(file_name::of(call_id))
     }
 
-    fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
-        let failed = |error| failed("opening", header.call_id(), error);
-        let _turn = self.turn();
-        let mut file = CallFile::open(self.path(header.call_id()), header.call_id()).map_err(failed)?;
-        let put = file.call.check_open(header)?;
-        if put == Put::Written {
-            lines::of_header(header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
-        }
-        Ok(put)
-    }
-
-    fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
-        let call_id = lease.call_id();
-        let failed = |error| failed("logging", call_id, error);
+    /// Changes a call by a line, if `change` returns one.
+    fn write<T>(
+        &self,
+        operation: &str,
+        call_id: &CallId,
+        change: impl FnOnce(&mut Call) -> Result<(T, Option<io::Result<Vec<u8>>>), LogError>,
+    ) -> Result<T, LogError> {
+        let failed = |error| failed(operation, call_id, error);
         let _turn = self.turn();
         let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
-        let put = file.call.put(lease, record)?;
-        if put == Put::Written {
-            lines::of_record(record).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
+        let (changed, line) = change(&mut file.call)?;
+        if let Some(line) = line {
+            line.and_then(|line| file.append(&line, self.fsync)).map_err(failed)?;
         }
-        Ok(put)
-    }
-
-    fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
-        let failed = |error| failed("changing", call_id, error);
-        let _turn = self.turn();
-        let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
-        let header = file.call.changed(call_id, change, self.now_s())?;
-        if file.call.header() != Some(&header) {
-            lines::of_header(&header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
-        }
-        Ok(header)
-    }
-
-    fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
-        let failed = |error| failed("reading", call_id, error);
-        let _turn = self.turn();
-        let text = match fs::read(self.path(call_id)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LoggedCall::default()),
-            Err(error) => return Err(failed(error)),
-        };
-        let (call, _) = lines::read(&text, call_id).map_err(failed)?;
-        Ok(call.read(self.now_s()))
-    }
-
-    fn list(&self, query: &CallQuery) -> Result<CallPage, LogError> {
-        let _turn = self.turn();
-        let mut headers = Vec::new();
-        find_headers(&self.directory, &mut headers).map_err(|error| {
-            let operation = format!("listing the calls in {}", self.directory.display());
-            LogError::backend(operation, remedy(&error), error)
-        })?;
-        let now_s = self.now_s();
-        Ok(query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s))))
-    }
-
-    fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
-        let failed = |error| failed("erasing", call_id, error);
-        let _turn = self.turn();
-        let path = self.path(call_id);
-        let mut file = CallFile::lock(&path).map_err(failed)?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(failed)?;
-        // A file that cannot be read as a call is erased, too.
-        if let Ok(Some(header)) = lines::find_header(&text)
-            && header.is_held()
-        {
-            return Err(LogError::held(call_id));
-        }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
-        file.write_all(lines::ERASED.as_bytes()).map_err(failed)?;
-        file.sync_all().and_then(|()| sync_directory(&path)).map_err(failed)
+        Ok(changed)
     }
 
     fn turn(&self) -> MutexGuard<'_, ()> {
@@ -171,27 +100,78 @@ impl JsonLines {
 
 impl CallLog for JsonLines {
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
-        Box::pin(async move { self.open(header) })
+        Box::pin(async move {
+            self.write("opening", header.call_id(), |call| {
+                let put = call.check_open(header)?;
+                Ok((put, (put == Put::Written).then(|| lines::of_header(header))))
+            })
+        })
     }
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
-        Box::pin(async move { self.put(lease, record) })
+        Box::pin(async move {
+            self.write("logging", lease.call_id(), |call| {
+                let put = call.put(lease, record)?;
+                Ok((put, (put == Put::Written).then(|| lines::of_record(record))))
+            })
+        })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
-        Box::pin(async move { self.change(call_id, change) })
+        Box::pin(async move {
+            self.write("changing", call_id, |call| {
+                let header = call.changed(call_id, change, self.now_s())?;
+                let line = (call.header() != Some(&header)).then(|| lines::of_header(&header));
+                Ok((header, line))
+            })
+        })
     }
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        Box::pin(async move { self.read(call_id) })
+        Box::pin(async move {
+            let failed = |error| failed("reading", call_id, error);
+            let _turn = self.turn();
+            let text = match fs::read(self.path(call_id)) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LoggedCall::default()),
+                Err(error) => return Err(failed(error)),
+            };
+            let (call, _) = lines::read(&text, call_id).map_err(failed)?;
+            Ok(call.read(self.now_s()))
+        })
     }
 
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
-        Box::pin(async move { self.list(query) })
+        Box::pin(async move {
+            let _turn = self.turn();
+            let mut headers = Vec::new();
+            find_headers(&self.directory, &mut headers).map_err(|error| {
+                let operation = format!("listing the calls in {}", self.directory.display());
+                LogError::backend(operation, kind_of(&error), error)
+            })?;
+            let now_s = self.now_s();
+            Ok(query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s))))
+        })
     }
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
-        Box::pin(async move { self.erase(call_id) })
+        Box::pin(async move {
+            let failed = |error| failed("erasing", call_id, error);
+            let _turn = self.turn();
+            let path = self.path(call_id);
+            let mut file = CallFile::lock(&path).map_err(failed)?;
+            let mut text = Vec::new();
+            file.read_to_end(&mut text).map_err(failed)?;
+            // A file that cannot be read as a call is erased, too.
+            if let Ok(Some(header)) = lines::find_header(&text)
+                && header.is_held()
+            {
+                return Err(LogError::held(call_id));
+            }
+            file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+            file.write_all(lines::ERASED.as_bytes()).map_err(failed)?;
+            file.sync_all().and_then(|()| files::sync_directory_of(&path)).map_err(failed)
+        })
     }
 }
 
@@ -214,20 +194,20 @@ fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> 
 }
 
 fn failed(operation: &str, call_id: &CallId, error: io::Error) -> LogError {
-    LogError::backend(format!("{operation} call {call_id} in its file"), remedy(&error), error)
+    LogError::backend(format!("{operation} call {call_id} in its file"), kind_of(&error), error)
 }
 
-fn remedy(error: &io::Error) -> Remedy {
+fn kind_of(error: &io::Error) -> LogErrorKind {
     use io::ErrorKind::{
         InvalidData, InvalidFilename, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
         Unsupported,
     };
     match error.kind() {
-        InvalidFilename | Unsupported => Remedy::None,
+        InvalidFilename | Unsupported => LogErrorKind::Refused,
         InvalidData | NotADirectory | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
-            Remedy::Operator
+            LogErrorKind::NeedsOperator
         }
-        _ => Remedy::Retry,
+        _ => LogErrorKind::Unavailable,
     }
 }
 

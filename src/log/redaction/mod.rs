@@ -3,38 +3,19 @@
 //! This module owns the redactor trait, the rules for which parts of a record a redactor sees, and the redactor for
 //! [card numbers](CardNumbers). It changes the record that is stored, never the conversation: the model keeps the full
 //! text. The log's writer redacts if it has a [redactor](super::WriterSettings::with_redactor).
-//!
-//! ```
-//! use verbale::log::{CardNumbers, Redaction, Redactors, redact};
-//! use verbale::{MessagesManager, PlainMessage};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let names = |text: &str| {
-//!     let found = text.match_indices("Nadia").map(|(at, name)| Redaction::new(at..at + name.len(), "[name]"));
-//!     Ok(found.collect())
-//! };
-//! let redactors = Redactors::default().with(CardNumbers).with(names);
-//!
-//! let mut manager = MessagesManager::<PlainMessage>::new();
-//! manager.add_user("I am Nadia, my card is 4111 1111")?;
-//! manager.add_user("1111 1111")?; // merged
-//! let written = redact(&manager.records()[0], &redactors)?;
-//! assert!(written.contents().texts().eq(&["I am [name], my card is **** ****", "**** 1111"]));
-//! # Ok(()) }
-//! ```
 
 mod cards;
-mod error;
 mod found;
 mod redact;
 mod walk;
 
 use std::error::Error;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use cards::CardNumbers;
-pub use error::RedactionError;
 pub use redact::redact;
+pub(crate) use redact::redact_header;
 
 use crate::message::Text;
 
@@ -85,17 +66,8 @@ where
 }
 
 /// A list of redactors. Each sees the original text, and everything that any of them finds is removed.
-#[derive(Default)]
-pub struct Redactors(Vec<Box<dyn Redactor>>);
-
-impl Redactors {
-    /// Adds a redactor.
-    #[must_use]
-    pub fn with(mut self, redactor: impl Redactor + 'static) -> Self {
-        self.0.push(Box::new(redactor));
-        self
-    }
-}
+#[derive(Debug, Clone, Default)]
+pub(super) struct Redactors(pub Vec<Arc<dyn Redactor>>);
 
 impl Redactor for Redactors {
     fn find(&self, text: &str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>> {
@@ -107,8 +79,25 @@ impl Redactor for Redactors {
     }
 }
 
-impl std::fmt::Debug for Redactors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Redactors({})", self.0.len())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MessagesManager, PlainMessage};
+
+    #[test]
+    fn each_redactor_sees_the_original_text() {
+        let fixed = |from: &'static str, to: &'static str| -> Arc<dyn Redactor> {
+            Arc::new(move |text: &str| {
+                let found = text.match_indices(from).map(|(at, from)| Redaction::new(at..at + from.len(), to));
+                Ok(found.collect())
+            })
+        };
+        let redactors = Redactors(vec![Arc::new(CardNumbers), fixed("card 4111", "[?]"), fixed("Nadia", "[name]")]);
+        let mut manager = MessagesManager::<PlainMessage>::new();
+        manager.add_user("Nadia, card 4111 1111 1111 1111").unwrap();
+        let record = manager.records().remove(0);
+        let redacted = redact(&record, &redactors).unwrap();
+        assert!(redacted.contents().texts().eq(&["[name], [?] **** **** 1111"]));
+        assert!(redact(&record, &Redactors::default()).unwrap() == record);
     }
 }

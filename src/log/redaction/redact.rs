@@ -1,15 +1,23 @@
 //! [`redact`]: removes text from a record before it is stored.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Redactor;
-use super::error::{Reason, RedactionError};
 use super::found::Found;
+use crate::log::{CallHeader, CallId, LogError, LogErrorKind};
 use crate::message::{Content, Contents, Heard, MessageId, Record, Text};
 
 /// Separates the texts of a message when a redactor sees them together.
 const SEPARATOR: &str = " ";
+
+const FAILED: &str = "its redactor failed; the source of this error says why";
+const PANICKED: &str = "its redactor panicked; return an error instead of panicking";
+pub(super) const SAME_KEYS: &str =
+    "two keys of a map are equal after redaction; use replacements that keep keys distinct";
+pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; do not replace keys, types or attributes \
+     of a record, and do not use them as replacements";
 
 /// Returns the record as it may be stored: the same message at the same position and revision, without the text that
 /// `redactor` finds. If the redactor finds nothing, the result equals the record and shares its texts.
@@ -27,10 +35,29 @@ const SEPARATOR: &str = " ";
 /// Each message is redacted alone. A number that is spread over two messages is therefore not found. Neither is a
 /// number whose first part was written before the caller said the rest.
 ///
-/// Returns [`RedactionError`] if the redactor fails, panics, returns an invalid range or makes two keys of a map equal, or
+/// ```
+/// use verbale::log::{CardNumbers, Redaction, redact};
+/// use verbale::{MessagesManager, PlainMessage};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut manager = MessagesManager::<PlainMessage>::new();
+/// manager.add_user("I am Nadia, my card is 4111 1111")?;
+/// manager.add_user("1111 1111")?; // merged
+/// let record = redact(&manager.records()[0], &CardNumbers)?;
+/// assert!(record.contents().texts().eq(&["I am Nadia, my card is **** ****", "**** 1111"]));
+///
+/// let names = |text: &str| {
+///     let found = text.match_indices("Nadia").map(|(at, name)| Redaction::new(at..at + name.len(), "[name]"));
+///     Ok(found.collect())
+/// };
+/// assert!(redact(&record, &names)?.contents().texts().eq(&["I am [name], my card is **** ****", "**** 1111"]));
+/// # Ok(()) }
+/// ```
+///
+/// Returns [`Refused`](LogErrorKind::Refused) if the redactor fails, panics, returns an invalid range or makes two keys of a map equal, or
 /// if the result is not a valid record. The record must not be stored then.
-pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, RedactionError> {
-    let redacting = Redacting { message_id: record.id(), redactor };
+pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, LogError> {
+    let redacting = Redacting { subject: Subject::Message(record.id()), redactor };
     let contents = redacting.contents(record)?;
     let metadata = redacting.metadata(record.metadata())?;
     if contents.is_none() && metadata.is_none() {
@@ -43,35 +70,64 @@ pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, Redact
     let read = serde_json::to_value(&redacted).and_then(serde_json::from_value::<Record>);
     match read {
         Ok(read) if read == redacted => Ok(redacted),
-        _ => Err(Reason::NotARecord.of(record.id())),
+        _ => Err(redacting.refused(NOT_A_RECORD)),
     }
 }
 
-/// The redaction of one record. The methods return `None` if nothing changes.
+/// Redacts the attributes of a header.
+///
+/// Errors are those of [`redact`].
+pub(crate) fn redact_header(header: CallHeader, redactor: &dyn Redactor) -> Result<CallHeader, LogError> {
+    let redacting = Redacting { subject: Subject::Header(header.call_id().clone()), redactor };
+    Ok(match redacting.map(header.attributes())? {
+        Some(attributes) => header.with_attributes(attributes),
+        None => header,
+    })
+}
+
+/// The redaction of one record or header. The methods return `None` if nothing changes.
 pub(super) struct Redacting<'a> {
-    pub message_id: MessageId,
+    pub subject: Subject,
     pub redactor: &'a dyn Redactor,
 }
 
+/// The subject of an error.
+pub(super) enum Subject {
+    Message(MessageId),
+    Header(CallId),
+}
+
 impl Redacting<'_> {
-    pub fn text(&self, text: &str) -> Result<Option<Text>, RedactionError> {
+    pub fn text(&self, text: &str) -> Result<Option<Text>, LogError> {
         let found = self.find(text)?;
         Ok((!found.is_empty()).then(|| found.visible_in(text).rewrite(text)))
     }
 
-    fn find(&self, text: &str) -> Result<Found, RedactionError> {
-        let message_id = self.message_id;
+    fn find(&self, text: &str) -> Result<Found, LogError> {
         // Unwind safe: the redactor has no access to the state of this crate.
         let found = catch_unwind(AssertUnwindSafe(|| self.redactor.find(text)))
-            .map_err(|_| Reason::Panicked.of(message_id))?
-            .map_err(|source| RedactionError::failed(message_id, source))?;
-        Found::new(text, found).map_err(|range| {
-            Reason::NotARange { start: range.start, end: range.end, length: text.len() }.of(message_id)
+            .map_err(|_| self.refused(PANICKED))?
+            .map_err(|source| self.refused(FAILED).with_source(source))?;
+        Found::new(text, found).map_err(|Range { start, end }| {
+            self.refused(&format!(
+                "its redactor returned the range {start}..{end} for a text of {} bytes; return ranges within the text, on \
+                 boundaries of characters",
+                text.len()
+            ))
         })
     }
 
+    /// Returns the error for a record or header that must not be written.
+    pub fn refused(&self, reason: &str) -> LogError {
+        let text = match &self.subject {
+            Subject::Message(id) => format!("message {id} must not be written: {reason}"),
+            Subject::Header(call_id) => format!("the attributes of call {call_id} must not be written: {reason}"),
+        };
+        LogError::new(LogErrorKind::Refused, text)
+    }
+
     /// Redacts the contents, and adjusts the heard part.
-    fn contents(&self, record: &Record) -> Result<Option<(Contents, Option<Heard>)>, RedactionError> {
+    fn contents(&self, record: &Record) -> Result<Option<(Contents, Option<Heard>)>, LogError> {
         let texts: Vec<&Text> = record.contents().texts().collect();
         let found = self.find(&joined(&texts))?;
         let mut start = 0;

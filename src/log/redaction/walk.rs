@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{Reason, RedactionError};
-use super::redact::Redacting;
+use super::redact::{NOT_A_RECORD, Redacting, SAME_KEYS};
 use crate::contents::ContentId;
+use crate::log::LogError;
 use crate::message::{
     Content, Document, List, Map, Media, MessageError, Metadata, Outcome, ResultContent, Source, Text, ToolCall,
     ToolCallError, ToolResult, Value,
 };
 
 impl Redacting<'_> {
-    pub fn content(&self, content: &Content) -> Result<Option<Content>, RedactionError> {
+    pub fn content(&self, content: &Content) -> Result<Option<Content>, LogError> {
         Ok(match content {
             Content::Text(text) => self.text(text)?.map(Content::Text),
             Content::Media(media) => self.media(media)?.map(Content::from),
@@ -22,7 +22,7 @@ impl Redacting<'_> {
         })
     }
 
-    fn media(&self, media: &Media) -> Result<Option<Media>, RedactionError> {
+    fn media(&self, media: &Media) -> Result<Option<Media>, LogError> {
         let mut redacted = Lazy::new(media);
         redacted.set(self.source(&media.source, media.mime_type.as_deref())?, |media, source| media.source = source);
         redacted.set(self.optional(&media.mime_type)?, |media, mime_type| media.mime_type = Some(mime_type));
@@ -31,7 +31,7 @@ impl Redacting<'_> {
         Ok(redacted.changed)
     }
 
-    fn document(&self, document: &Document) -> Result<Option<Document>, RedactionError> {
+    fn document(&self, document: &Document) -> Result<Option<Document>, LogError> {
         let mut redacted = Lazy::new(document);
         let source = self.source(&document.source, document.mime_type.as_deref())?;
         redacted.set(source, |document, source| document.source = source);
@@ -41,7 +41,7 @@ impl Redacting<'_> {
         Ok(redacted.changed)
     }
 
-    fn source(&self, source: &Source, mime_type: Option<&str>) -> Result<Option<Source>, RedactionError> {
+    fn source(&self, source: &Source, mime_type: Option<&str>) -> Result<Option<Source>, LogError> {
         Ok(match source {
             Source::Url(url) => self.text(url)?.map(Source::Url),
             // Bytes with the MIME type of text that are not UTF-8 are decoded with replacement characters.
@@ -53,7 +53,7 @@ impl Redacting<'_> {
         })
     }
 
-    fn tool_call(&self, tool_call: &ToolCall) -> Result<Option<ToolCall>, RedactionError> {
+    fn tool_call(&self, tool_call: &ToolCall) -> Result<Option<ToolCall>, LogError> {
         let mut redacted = Lazy::new(tool_call);
         redacted.set(self.value(tool_call.arguments())?, |tool_call, arguments| {
             *tool_call = tool_call.clone().with_arguments(arguments);
@@ -62,7 +62,7 @@ impl Redacting<'_> {
         Ok(redacted.changed)
     }
 
-    fn result(&self, result: &ToolResult) -> Result<Option<ToolResult>, RedactionError> {
+    fn result(&self, result: &ToolResult) -> Result<Option<ToolResult>, LogError> {
         let outcome = match result.outcome() {
             Outcome::Success(parts) => self.each(parts, |part| self.part(part))?.map(Outcome::Success),
             Outcome::Failure(error) => self.error(error)?.map(Outcome::Failure),
@@ -73,7 +73,7 @@ impl Redacting<'_> {
         Ok(redacted.changed)
     }
 
-    fn part(&self, part: &ResultContent) -> Result<Option<ResultContent>, RedactionError> {
+    fn part(&self, part: &ResultContent) -> Result<Option<ResultContent>, LogError> {
         Ok(match part {
             ResultContent::Text(text) => self.text(text)?.map(ResultContent::Text),
             ResultContent::Json(value) => self.value(value)?.map(ResultContent::Json),
@@ -85,7 +85,7 @@ impl Redacting<'_> {
         })
     }
 
-    fn error(&self, error: &ToolCallError) -> Result<Option<ToolCallError>, RedactionError> {
+    fn error(&self, error: &ToolCallError) -> Result<Option<ToolCallError>, LogError> {
         let mut redacted = Lazy::new(error);
         if let Some(message) = self.text(error.message())? {
             redacted.set(Some(self.valid(error.with_message(message))?), |error, redacted| *error = redacted);
@@ -97,7 +97,7 @@ impl Redacting<'_> {
         Ok(redacted.changed)
     }
 
-    fn value(&self, value: &Value) -> Result<Option<Value>, RedactionError> {
+    fn value(&self, value: &Value) -> Result<Option<Value>, LogError> {
         Ok(match value {
             // A changed reference to a content would not resolve.
             Value::String(text) if text.parse::<ContentId>().is_ok() => None,
@@ -112,24 +112,24 @@ impl Redacting<'_> {
         })
     }
 
-    fn map(&self, map: &Map) -> Result<Option<Map>, RedactionError> {
-        self.entries(map.iter())?.map(|entries| self.valid(Map::new(entries))).transpose()
+    pub fn map(&self, map: &Map) -> Result<Option<Map>, LogError> {
+        self.entries(map)?.map(|entries| self.valid(Map::new(entries))).transpose()
     }
 
-    fn unknown(&self, map: &Option<Map>) -> Result<Option<Map>, RedactionError> {
+    fn unknown(&self, map: &Option<Map>) -> Result<Option<Map>, LogError> {
         map.as_ref().map_or(Ok(None), |map| self.map(map))
     }
 
-    fn optional(&self, text: &Option<Text>) -> Result<Option<Text>, RedactionError> {
+    fn optional(&self, text: &Option<Text>) -> Result<Option<Text>, LogError> {
         text.as_ref().map_or(Ok(None), |text| self.text(text))
     }
 
     fn entries<'a>(
         &self,
         entries: impl IntoIterator<Item = (&'a String, &'a Value)> + Clone,
-    ) -> Result<Option<BTreeMap<String, Value>>, RedactionError> {
+    ) -> Result<Option<BTreeMap<String, Value>>, LogError> {
         let redacted = entries.clone().into_iter().map(|(key, value)| Ok((self.text(key)?, self.value(value)?)));
-        let redacted = redacted.collect::<Result<Vec<_>, RedactionError>>()?;
+        let redacted = redacted.collect::<Result<Vec<_>, LogError>>()?;
         if redacted.iter().all(|(key, value)| key.is_none() && value.is_none()) {
             return Ok(None);
         }
@@ -137,15 +137,15 @@ impl Redacting<'_> {
         for ((key, value), (new_key, new_value)) in entries.into_iter().zip(redacted) {
             let key = new_key.map_or_else(|| key.clone(), |key| key.as_str().to_owned());
             if left.insert(key, new_value.unwrap_or_else(|| value.clone())).is_some() {
-                return Err(Reason::SameKeys.of(self.message_id));
+                return Err(self.refused(SAME_KEYS));
             }
         }
         Ok(Some(left))
     }
 
-    pub fn metadata(&self, metadata: &Metadata) -> Result<Option<Metadata>, RedactionError> {
+    pub fn metadata(&self, metadata: &Metadata) -> Result<Option<Metadata>, LogError> {
         let mut redacted = Lazy::new(metadata);
-        redacted.set(self.entries(metadata.aux().iter())?, |metadata, aux| *metadata.aux_mut() = Map::data(aux));
+        redacted.set(self.entries(metadata.aux())?, |metadata, aux| *metadata.aux_mut() = Map::data(aux));
         if let Some(unknown) = metadata.unknown() {
             let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
             redacted.set(levels, |metadata, levels| {
@@ -162,8 +162,8 @@ impl Redacting<'_> {
     pub fn each<'a, T: Clone + 'a>(
         &self,
         items: impl IntoIterator<Item = &'a T, IntoIter: Clone>,
-        redact: impl FnMut(&'a T) -> Result<Option<T>, RedactionError>,
-    ) -> Result<Option<Vec<T>>, RedactionError> {
+        redact: impl FnMut(&'a T) -> Result<Option<T>, LogError>,
+    ) -> Result<Option<Vec<T>>, LogError> {
         let items = items.into_iter();
         let redacted = items.clone().map(redact).collect::<Result<Vec<_>, _>>()?;
         if redacted.iter().all(Option::is_none) {
@@ -172,8 +172,8 @@ impl Redacting<'_> {
         Ok(Some(items.zip(redacted).map(|(item, redacted)| redacted.unwrap_or_else(|| item.clone())).collect()))
     }
 
-    fn valid<T>(&self, value: Result<T, MessageError>) -> Result<T, RedactionError> {
-        value.map_err(|_| Reason::NotARecord.of(self.message_id))
+    fn valid<T>(&self, value: Result<T, MessageError>) -> Result<T, LogError> {
+        value.map_err(|_| self.refused(NOT_A_RECORD))
     }
 }
 

@@ -61,7 +61,7 @@ impl<'a> Tables<'a> {
 
     fn change(&mut self, change: &SpoolChange) -> Result<(), Fault> {
         match change {
-            SpoolChange::Open(header) => self.call_of(&WriterLease::of(header))?.row.opening = Some(header.into()),
+            SpoolChange::Open(header) => self.call_of(&WriterLease::from(header))?.row.opening = Some(header.into()),
             SpoolChange::Opened(lease) => {
                 if let Some(call) = self.call(lease.call_id())? {
                     call.row.update_lease(lease);

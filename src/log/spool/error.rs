@@ -4,16 +4,16 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::log::{LogError, LogErrorKind, Remedy};
+use crate::log::{LogError, LogErrorKind};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a spool failed, before its path is known.
 #[derive(Debug)]
-pub(super) struct Fault(FaultKind, Option<Source>);
+pub(crate) struct Fault(FaultKind, Option<Source>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FaultKind {
+pub(crate) enum FaultKind {
     InUse,
     Damaged,
     NewerFormat { version: u64 },
@@ -96,17 +96,17 @@ impl Fault {
 
     pub fn at(self, path: &Path) -> LogError {
         let Self(kind, source) = self;
-        let remedy = if kind == FaultKind::Io { Remedy::Retry } else { Remedy::Operator };
         let error_kind = match kind {
             FaultKind::Damaged | FaultKind::NewerFormat { .. } => LogErrorKind::Damaged,
-            _ => LogErrorKind::Failed,
+            FaultKind::Io => LogErrorKind::Unavailable,
+            _ => LogErrorKind::NeedsOperator,
         };
-        let error = LogError::new(error_kind, remedy, kind.text(path.display()));
+        let error = LogError::new(error_kind, kind.text(path.display()));
         source.into_iter().fold(error, LogError::with_source)
     }
 }
 
 /// Returns the fault of a file operation outside redb.
-pub(super) fn io_fault(error: io::Error) -> Fault {
+pub(crate) fn io_fault(error: io::Error) -> Fault {
     redb::Error::Io(error).into()
 }

@@ -1,7 +1,7 @@
 //! [`Home`]: where the database of a spool is kept. [`FileHome`]: in files.
 
 use std::fmt::Debug;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
 use super::error::{Fault, FaultKind, io_fault};
-use crate::log::FileDurability;
+use crate::log::files;
 
 /// The size of redb's cache, in bytes.
 const CACHE: usize = 16 << 20;
 
 /// A place for a database that can be replaced atomically.
-pub(super) trait Home: Debug + Send + Sync {
+pub(crate) trait Home: Debug + Send + Sync {
     /// The path to show in errors.
     fn path(&self) -> &Path;
 
@@ -35,7 +35,7 @@ pub(super) trait Home: Debug + Send + Sync {
     fn keep_fresh(&self) -> io::Result<()>;
 }
 
-pub(super) fn open(backend: impl StorageBackend) -> Result<Database, Fault> {
+pub(crate) fn open_database(backend: impl StorageBackend) -> Result<Database, Fault> {
     let mut builder = Builder::new();
     // The check reads every page, so that a damaged file is refused now and not read in part later.
     builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
@@ -47,25 +47,20 @@ pub(super) fn open(backend: impl StorageBackend) -> Result<Database, Fault> {
 pub(super) struct FileHome {
     path: PathBuf,
     fresh: PathBuf,
-    durability: FileDurability,
+    fsync: bool,
     /// Locked while the spool is open. It is a separate file because the spool's file gets replaced.
     _lock: File,
 }
 
 impl FileHome {
-    pub fn new(path: PathBuf, durability: FileDurability) -> Result<Self, Fault> {
-        if let Some(folder) = path.parent() {
-            let mut builder = DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.recursive(true).create(folder).map_err(io_fault)?;
-        }
-        let lock = options().create(true).truncate(false).open(beside(&path, ".lock")).map_err(io_fault)?;
+    pub fn new(path: PathBuf, fsync: bool) -> Result<Self, Fault> {
+        files::create_directory_of(&path).map_err(io_fault)?;
+        let lock = files::options().create(true).truncate(false).open(beside(&path, ".lock")).map_err(io_fault)?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Fault::of(FaultKind::InUse),
             TryLockError::Error(error) => io_fault(error),
         })?;
-        let home = Self { fresh: beside(&path, ".new"), path, durability, _lock: lock };
+        let home = Self { fresh: beside(&path, ".new"), path, fsync, _lock: lock };
         home.remove_fresh().map_err(io_fault)?;
         Ok(home)
     }
@@ -78,7 +73,7 @@ impl FileHome {
     }
 
     fn backend(&self, file: File) -> Result<FileStore, Fault> {
-        Ok(FileStore { file: FileBackend::new(file)?, durability: self.durability })
+        Ok(FileStore { file: FileBackend::new(file)?, fsync: self.fsync })
     }
 }
 
@@ -100,32 +95,18 @@ impl Home for FileHome {
     }
 
     fn open(&self) -> Result<Database, Fault> {
-        open(self.backend(options().open(&self.path).map_err(io_fault)?)?)
+        open_database(self.backend(files::options().open(&self.path).map_err(io_fault)?)?)
     }
 
     fn fresh(&self) -> Result<Database, Fault> {
         self.remove_fresh().map_err(io_fault)?;
-        open(self.backend(options().create_new(true).open(&self.fresh).map_err(io_fault)?)?)
+        open_database(self.backend(files::options().create_new(true).open(&self.fresh).map_err(io_fault)?)?)
     }
 
     fn keep_fresh(&self) -> io::Result<()> {
         fs::rename(&self.fresh, &self.path)?;
-        match self.path.parent() {
-            Some(folder) if cfg!(unix) && self.durability == FileDurability::Disk => {
-                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-                File::open(folder)?.sync_all()
-            }
-            _ => Ok(()),
-        }
+        if self.fsync { files::sync_directory_of(&self.path) } else { Ok(()) }
     }
-}
-
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.read(true).write(true);
-    options
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -142,7 +123,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[derive(Debug)]
 struct FileStore {
     file: FileBackend,
-    durability: FileDurability,
+    fsync: bool,
 }
 
 impl StorageBackend for FileStore {
@@ -159,10 +140,7 @@ impl StorageBackend for FileStore {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        match self.durability {
-            FileDurability::System => Ok(()),
-            FileDurability::Disk => self.file.sync_data(),
-        }
+        if self.fsync { self.file.sync_data() } else { Ok(()) }
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

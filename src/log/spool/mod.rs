@@ -7,7 +7,6 @@ mod apply;
 mod change;
 mod error;
 mod home;
-mod memory;
 mod read;
 mod row;
 mod settings;
@@ -24,9 +23,11 @@ use super::{CallId, LogError};
 use crate::message::Record;
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
-use error::{Fault, io_fault};
-use home::{FileHome, Home};
-pub use memory::SpoolMemory;
+pub(crate) use error::{Fault, io_fault};
+use home::FileHome;
+pub(crate) use home::Home;
+#[cfg(feature = "testing")]
+pub(crate) use home::open_database;
 pub use settings::SpoolSettings;
 use tables::Totals;
 
@@ -34,12 +35,12 @@ use tables::Totals;
 ///
 /// A change passes three levels of [durability](super::Durability): *accepted*, in the memory of the writer; *spooled*,
 /// in this file; *stored*, in the log. A spooled change survives `kill -9`, and with
-/// [`FileDurability::Disk`](super::FileDurability::Disk) also the loss of the host. Commits are atomic. The spool keeps
+/// [`with_fsync`](SpoolSettings::with_fsync) also the loss of the host. Commits are atomic. The spool keeps
 /// only the newest revision of each message.
 ///
 /// Where the system supports it, only the owner can read the file and its lock file `….lock` (mode 0600), and a
-/// directory that the spool creates (0700). One process can open it at a time. With
-/// [`FileDurability::System`](super::FileDurability::System) the loss of the host may damage the file; a damaged file
+/// directory that the spool creates (0700). One process can open it at a time. Without
+/// [`with_fsync`](SpoolSettings::with_fsync) the loss of the host may damage the file; a damaged file
 /// is [refused](super::LogErrorKind::Damaged), never read in part.
 ///
 /// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. A file
@@ -51,7 +52,6 @@ use tables::Totals;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let spool = Spool::open(directory.path().join("spool"), SpoolSettings::default())?;
-/// assert_eq!(spool.pending_bytes(), 0);
 /// assert!(Spool::open(directory.path().join("spool"), SpoolSettings::default()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -68,21 +68,14 @@ impl Spool {
     /// Opens or creates a file, and reads all of it to check its integrity.
     ///
     /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, not a spool, or has a newer format, and
-    /// [`Failed`](super::LogErrorKind::Failed) if it is in use or cannot be created or written.
+    /// [`NeedsOperator`](super::LogErrorKind::NeedsOperator) if it is in use or cannot be created or written.
     pub fn open(path: impl AsRef<Path>, settings: SpoolSettings) -> Result<Self, LogError> {
         let path = path.as_ref();
-        let home = FileHome::new(path.to_owned(), settings.durability).map_err(|fault| fault.at(path))?;
+        let home = FileHome::new(path.to_owned(), settings.fsync).map_err(|fault| fault.at(path))?;
         Self::in_home(Box::new(home), settings)
     }
 
-    /// Opens a spool in memory, for tests and simulations. Only one spool may use the memory at a time.
-    ///
-    /// Errors are those of [`open`](Self::open).
-    pub fn in_memory(memory: &SpoolMemory, settings: SpoolSettings) -> Result<Self, LogError> {
-        Self::in_home(Box::new(memory.clone()), settings)
-    }
-
-    fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
+    pub(crate) fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
         let (pending_bytes, dead_letter_bytes) = Default::default();
         let spool = Self { home, settings, database: Mutex::default(), pending_bytes, dead_letter_bytes };
         spool.with_database(|_| Ok(()))?;
@@ -90,12 +83,12 @@ impl Spool {
     }
 
     /// The size of the records that are not yet stored, in bytes of JSON. Never blocks.
-    pub fn pending_bytes(&self) -> u64 {
+    pub(crate) fn pending_bytes(&self) -> u64 {
         self.pending_bytes.load(Ordering::Relaxed)
     }
 
     /// The size of the dead letters, in bytes of JSON. Never blocks.
-    pub fn dead_letter_bytes(&self) -> u64 {
+    pub(crate) fn dead_letter_bytes(&self) -> u64 {
         self.dead_letter_bytes.load(Ordering::Relaxed)
     }
 
@@ -191,4 +184,5 @@ impl fmt::Debug for Spool {
 }
 
 #[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;

@@ -1,24 +1,22 @@
 //! [`SpoolSettings`]: the size of a spool and the durability of its changes.
 
-use crate::log::FileDurability;
-
 /// The settings of a [`Spool`](super::Spool): its maximum size and the durability of its changes.
 ///
 /// ```
-/// use verbale::log::{FileDurability, SpoolSettings};
+/// use verbale::log::SpoolSettings;
 ///
-/// let settings = SpoolSettings::default().with_max_bytes(64 << 20).with_durability(FileDurability::Disk);
+/// let settings = SpoolSettings::default().with_max_bytes(64 << 20).with_fsync(true);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpoolSettings {
     pub(super) max_bytes: u64,
-    pub(super) durability: FileDurability,
+    pub(super) fsync: bool,
 }
 
 impl Default for SpoolSettings {
     fn default() -> Self {
-        Self { max_bytes: 1 << 30, durability: FileDurability::default() }
+        Self { max_bytes: 1 << 30, fsync: false }
     }
 }
 
@@ -31,11 +29,11 @@ impl SpoolSettings {
         self
     }
 
-    /// Sets how durable a spooled change is; [`FileDurability::System`] by default. With [`FileDurability::Disk`], each
-    /// commit waits for an `fdatasync`; a commit contains all changes that have gathered.
+    /// Sets whether each commit waits for `fdatasync`; off by default. A spooled change without it survives the end of the
+    /// process, and with it also the loss of the host. A commit contains all changes that have gathered.
     #[must_use]
-    pub fn with_durability(mut self, durability: FileDurability) -> Self {
-        self.durability = durability;
+    pub fn with_fsync(mut self, fsync: bool) -> Self {
+        self.fsync = fsync;
         self
     }
 }

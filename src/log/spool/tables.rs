@@ -2,7 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError};
+use redb::{
+    Database, Key, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
+    TableError, Value, WriteTransaction,
+};
 
 use super::change::RecordKey;
 use super::error::{Fault, FaultKind};
@@ -93,31 +96,35 @@ pub(super) fn check(database: &Database) -> Result<Opened, Fault> {
 
 /// Creates the tables in an empty database, and copies the contents of `from`.
 pub(super) fn fill(database: &Database, from: Option<&Database>) -> Result<(), Fault> {
-    let transaction = database.begin_write()?;
+    let to = database.begin_write()?;
+    let from = from.map(Database::begin_read).transpose()?;
+    copy(from.as_ref(), &to, CALLS)?;
+    copy(from.as_ref(), &to, RECORDS)?;
+    copy(from.as_ref(), &to, DEAD_LETTERS)?;
     {
-        let (mut meta, mut calls) = (transaction.open_table(META)?, transaction.open_table(CALLS)?);
-        let (mut records, mut dead_letters) = (transaction.open_table(RECORDS)?, transaction.open_table(DEAD_LETTERS)?);
+        let mut meta = to.open_table(META)?;
         meta.insert(FORMAT, VERSION)?;
-        if let Some(from) = from {
-            let from = from.begin_read()?;
-            for number in [NEXT_CALL, PENDING_BYTES, DEAD_LETTER_BYTES] {
-                if let Some(value) = from.open_table(META)?.get(number)? {
-                    meta.insert(number, value.value())?;
-                }
-            }
-            for entry in from.open_table(CALLS)?.iter()? {
-                let (key, value) = entry?;
-                calls.insert(key.value(), value.value())?;
-            }
-            for entry in from.open_table(RECORDS)?.iter()? {
-                let (key, value) = entry?;
-                records.insert(key.value(), value.value())?;
-            }
-            for entry in from.open_table(DEAD_LETTERS)?.iter()? {
-                let (key, value) = entry?;
-                dead_letters.insert(key.value(), value.value())?;
+        for number in [NEXT_CALL, PENDING_BYTES, DEAD_LETTER_BYTES] {
+            if let Some(from) = &from
+                && let Some(value) = from.open_table(META)?.get(number)?
+            {
+                meta.insert(number, value.value())?;
             }
         }
     }
-    Ok(transaction.commit()?)
+    Ok(to.commit()?)
+}
+
+fn copy<K: Key, V: Value>(
+    from: Option<&ReadTransaction>,
+    to: &WriteTransaction,
+    table: TableDefinition<K, V>,
+) -> Result<(), Fault> {
+    let mut copied = to.open_table(table)?;
+    let Some(from) = from else { return Ok(()) };
+    for entry in from.open_table(table)?.iter()? {
+        let (key, value) = entry?;
+        copied.insert(key.value(), value.value())?;
+    }
+    Ok(())
 }

@@ -8,14 +8,15 @@ use std::slice;
 use serde_json::json;
 
 use super::*;
-use crate::log::{CallEnd, CallHeader, Remedy, Tenant, WriterLease};
+use crate::log::{CallEnd, CallHeader, LogErrorKind, Tenant, WriterLease};
+use crate::testing::SpoolMemory;
 
 fn call(id: &str) -> CallId {
     CallId::new(id).unwrap()
 }
 
 fn lease(id: &str) -> WriterLease {
-    WriterLease::first(call(id))
+    WriterLease::from(call(id))
 }
 
 fn record(seq: u32, revision: u32, text: &str) -> Record {
@@ -61,13 +62,13 @@ fn batch(spool: &Spool, id: &str) -> Vec<Record> {
 
 fn in_memory() -> (SpoolMemory, Spool) {
     let memory = SpoolMemory::default();
-    let spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
+    let spool = memory.open(SpoolSettings::default()).unwrap();
     (memory, spool)
 }
 
 /// Opens the state that a crash leaves.
 fn after_crash(memory: &SpoolMemory) -> Spool {
-    Spool::in_memory(&memory.copy(), SpoolSettings::default()).unwrap()
+    memory.copy().open(SpoolSettings::default()).unwrap()
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn call_is_kept_while_it_has_work() {
     spool.commit(&[SpoolChange::Open(header.clone()), SpoolChange::Open(held.clone())]).unwrap();
     spool.commit(&[SpoolChange::Close(lease("CA"), call_end.clone()), put("CA", &hello)]).unwrap();
     let mut whole = SpooledCall {
-        lease: WriterLease::of(&held),
+        lease: WriterLease::from(&held),
         opening: Some(held),
         call_end: Some(call_end),
         records: vec![index(&hello)],
@@ -186,7 +187,7 @@ fn call_is_kept_while_it_has_work() {
 fn dead_letters_count_towards_the_limit() {
     let hello = record(0, 1, "Hello");
     let settings = SpoolSettings::default().with_max_bytes(2 * bytes([&hello]));
-    let spool = Spool::in_memory(&SpoolMemory::default(), settings).unwrap();
+    let spool = SpoolMemory::default().open(settings).unwrap();
     spool.commit(&[put("CA", &hello), put("CB", &hello), put_dead_letter("CB", &hello)]).unwrap();
     assert!(spool.has_room_for(0) && !spool.has_room_for(1));
     spool.commit(&[stored("CA", &hello)]).unwrap();
@@ -201,7 +202,7 @@ fn full_disk_refuses_commits_until_there_is_room() {
     memory.fail_after(Some(0));
     for change in [put("CA", &refused), SpoolChange::Forget(call("CB"))] {
         let error = spool.commit(&[change]).unwrap_err();
-        assert_eq!(error.remedy(), Remedy::Operator);
+        assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
         assert_eq!(error.to_string(), "the disk of the spool (in memory) is full; free some space, then retry");
     }
     memory.fail_after(None);

@@ -9,7 +9,7 @@ use super::operation::Attempted;
 use super::shared::SizedRecord;
 use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey, Remedy};
+use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey};
 use crate::message::{MessageId, Record};
 
 /// The longest wait after failures that need an operator.
@@ -55,11 +55,11 @@ impl WriterTask {
             Some(Attempted::Erased(result)) => self.on_erased(&key, result),
             Some(Attempted::Unread(error)) => {
                 let operation = format!("reading call {} from the spool", key.0);
-                self.on_failure(&key, LogError::backend(operation, Remedy::Operator, error));
+                self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, error));
             }
             None => {
                 let operation = format!("writing call {}", key.0);
-                self.on_failure(&key, LogError::backend(operation, Remedy::Operator, "the log panicked"));
+                self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, "the log panicked"));
             }
         }
         self.remove_if_done(&key);
@@ -67,7 +67,7 @@ impl WriterTask {
 
     fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {
         match result {
-            Err(error) if error.remedy() != Remedy::None => {
+            Err(error) if !error.is_permanent() => {
                 if let Some(state) = self.calls.get_mut(key) {
                     state.is_header_deferred = true;
                 }
@@ -104,7 +104,7 @@ impl WriterTask {
 
     fn on_closed(&mut self, key: &Key, result: Result<(), LogError>) {
         match result {
-            Err(error) if error.remedy() != Remedy::None => return self.on_failure(key, error),
+            Err(error) if !error.is_permanent() => return self.on_failure(key, error),
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
             Err(error) if error.kind() == LogErrorKind::Fenced => self.fence(key, error),
             Err(error) => {
@@ -131,10 +131,10 @@ impl WriterTask {
         }
         let mut failure = None;
         for (id, error) in failed {
-            match (error.remedy(), error.kind()) {
-                (Remedy::None, LogErrorKind::Fenced) => self.fence(key, error),
-                (Remedy::None, LogErrorKind::Erased) => self.forget(key, &error),
-                (Remedy::None, _) => {
+            match error.kind() {
+                LogErrorKind::Fenced => self.fence(key, error),
+                LogErrorKind::Erased => self.forget(key, &error),
+                _ if error.is_permanent() => {
                     if let Some(record) = find(id) {
                         self.reject_record(key, RecordKey::of(record), &error);
                     }
@@ -174,7 +174,7 @@ impl WriterTask {
                 self.shared.count(|status| status.stored += 1);
             } else {
                 // The file may hold either revision: a commit that reported an error may have been made.
-                self.shared.count(|status| status.replaced += 1);
+                self.shared.count(|status| status.dropped += 1);
                 self.queue_change(SpoolChange::Stored(key.0.clone(), spooled));
             }
         }
@@ -216,13 +216,12 @@ impl WriterTask {
         let has_newer = state.has_newer(record);
         if let Some(waiting) = self.take_waiting(key, record) {
             let sized = SizedRecord { record: waiting.record, bytes: waiting.bytes };
-            self.add_dead_letter(&waiting.call, sized, reason.clone());
+            self.add_dead_letter(&waiting.call, sized, reason.clone(), false);
         }
         if self.take_spooled(key, record) {
             if has_newer {
                 // The log may accept the newer revision, which replaces this one.
-                self.shared
-                    .count(|status| (status.spooled, status.replaced) = (status.spooled - 1, status.replaced + 1));
+                self.shared.count(|status| (status.spooled, status.dropped) = (status.spooled - 1, status.dropped + 1));
                 self.queue_change(SpoolChange::Stored(key.0.clone(), record));
             } else {
                 self.add_dead_letter_in_spool(key, record, reason);
@@ -249,7 +248,7 @@ impl WriterTask {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.failures += 1;
         state.error = Some(error.clone());
-        let needs_operator = error.remedy() == Remedy::Operator;
+        let needs_operator = error.kind() == LogErrorKind::NeedsOperator;
         let mut longest = if needs_operator { MAX_OPERATOR_BACKOFF } else { self.settings.max_backoff };
         if is_flushing {
             longest = longest.min(MAX_FLUSH_BACKOFF);

@@ -10,7 +10,7 @@ use super::call::Gap;
 use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
 use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
-use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, Remedy, WriterLease};
+use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Record};
 
@@ -92,9 +92,9 @@ impl CallWriter {
             return Err(LogError::stopped());
         }
         if self.shared.acknowledge_at == Durability::Accepted {
-            manager.acknowledge(receipt);
+            manager.note_logged(&receipt);
         } else {
-            manager.mark_submitted(&receipt);
+            manager.note_submitted(&receipt);
         }
         Ok(submitted)
     }
@@ -104,7 +104,7 @@ impl CallWriter {
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
         let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
         if !receipt.is_empty() {
-            manager.acknowledge(receipt);
+            manager.note_logged(&receipt);
         }
     }
 
@@ -141,7 +141,7 @@ impl CallWriter {
                      manager: retry",
                     self.call.lease.call_id()
                 );
-                return Err(LogError::new(LogErrorKind::Failed, Remedy::Retry, text));
+                return Err(LogError::new(LogErrorKind::Unavailable, text));
             }
         }
         self.commands.send(Command::Close(self.call.clone(), call_end)).map_err(|_| LogError::stopped())

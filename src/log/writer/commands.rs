@@ -9,7 +9,8 @@ use super::shared::{CallShared, Command, SizedRecord};
 use super::spooling::Spooling;
 use super::{WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{LogErrorKind, redact};
+use crate::log::{CallHeader, LogErrorKind, redact, redact_header};
+use crate::message::Map;
 
 impl WriterTask {
     pub(super) fn handle(&mut self, command: Command) {
@@ -18,6 +19,7 @@ impl WriterTask {
                 self.state_of(&call);
             }
             Command::Open(call, header) => {
+                let header = self.redacted(header);
                 let number = self.add_part();
                 if let Some((older, _)) = self.state_of(&call).opening.replace((number, header.clone())) {
                     self.settle_part(older);
@@ -71,21 +73,38 @@ impl WriterTask {
     }
 
     /// Redacts a submitted record and adds it to its call.
+    /// Returns the header with redacted attributes, or without them if they cannot be redacted.
+    fn redacted(&self, header: CallHeader) -> CallHeader {
+        let redactors = &self.settings.redactors;
+        if redactors.0.is_empty() || header.attributes().is_empty() {
+            return header;
+        }
+        redact_header(header.clone(), redactors).unwrap_or_else(|error| {
+            let call_id = header.call_id().clone();
+            tracing::error!(?call_id, error = %error_chain(&error), "a call is logged without its attributes");
+            header.with_attributes(Map::default())
+        })
+    }
+
     fn add_record(&mut self, call: &Arc<CallShared>, mut sized: SizedRecord) {
         let key = key_of(&call.lease);
         // The record was submitted before the handle refused changes.
         let refusal = call.refusal.get();
         if refusal.is_some_and(|error| error.kind() == LogErrorKind::Erased) {
-            self.shared.count(|status| (status.queued, status.erased) = (status.queued - 1, status.erased + 1));
+            self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
             return self.shared.release(call, sized.bytes);
         }
-        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&sized.record, redactor));
+        let redactors = &self.settings.redactors;
+        let redacted = (!redactors.0.is_empty()).then(|| redact(&sized.record, redactors));
         match redacted.transpose() {
             Ok(redacted) => sized.record = redacted.unwrap_or(sized.record),
-            Err(error) => return self.add_unredacted_dead_letter(call, sized, &error),
+            Err(error) => {
+                self.supersede_dead_letter(&key.0, &sized.record);
+                return self.add_dead_letter(call, sized, error_chain(&error), true);
+            }
         }
         if let Some(refusal) = refusal {
-            return self.add_dead_letter(call, sized, error_chain(refusal));
+            return self.add_dead_letter(call, sized, error_chain(refusal), false);
         }
         self.supersede_dead_letter(&key.0, &sized.record);
         let number = self.add_part();
@@ -107,13 +126,13 @@ impl WriterTask {
             }
             Arrival::Conflict(error) => {
                 self.settle_part(number);
-                self.add_dead_letter(call, sized, error_chain(&error));
+                self.add_dead_letter(call, sized, error_chain(&error), false);
             }
         }
     }
 
     fn count_replaced(&self, call: &CallShared, bytes: usize) {
-        self.shared.count(|status| (status.queued, status.replaced) = (status.queued - 1, status.replaced + 1));
+        self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
         self.shared.release(call, bytes);
     }
 }

@@ -9,7 +9,7 @@ use super::call::{Gap, Key, key_of};
 use super::shared::{CallShared, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, DeadLetter, LogError, RecordKey, RedactionError};
+use crate::log::{CallId, DeadLetter, LogError, RecordKey};
 use crate::message::{MessageId, Position, Record};
 
 pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
@@ -44,23 +44,8 @@ impl Letter {
 }
 
 impl WriterTask {
-    /// Turns a record in memory into a dead letter.
-    pub(super) fn add_dead_letter(&mut self, call: &Arc<CallShared>, sized: SizedRecord, reason: Box<str>) {
-        self.keep_in_memory(call, sized, reason, false);
-    }
-
-    /// Turns a record that could not be redacted into a dead letter. It never reaches the spool.
-    pub(super) fn add_unredacted_dead_letter(
-        &mut self,
-        call: &Arc<CallShared>,
-        sized: SizedRecord,
-        error: &RedactionError,
-    ) {
-        self.supersede_dead_letter(call.lease.call_id(), &sized.record);
-        self.keep_in_memory(call, sized, error_chain(error), true);
-    }
-
-    fn keep_in_memory(
+    /// Turns a record in memory into a dead letter. One that could not be redacted never reaches the spool.
+    pub(super) fn add_dead_letter(
         &mut self,
         call: &Arc<CallShared>,
         SizedRecord { record, bytes }: SizedRecord,
@@ -94,7 +79,7 @@ impl WriterTask {
         self.shared.count(|status| status.dead_letters += 1);
         if let Some(older) = older {
             self.count_removed(&older);
-            self.shared.count(|status| status.replaced += 1);
+            self.shared.count(|status| status.dropped += 1);
             if let (Letter::InSpool { revision }, true) = (older, is_in_memory) {
                 self.queue_change(SpoolChange::Discard(call_id, RecordKey { revision, ..key }));
             }
@@ -112,7 +97,7 @@ impl WriterTask {
         }
         if let Some(letter) = self.dead_letters.remove(&at) {
             self.count_removed(&letter);
-            self.shared.count(|status| status.replaced += 1);
+            self.shared.count(|status| status.dropped += 1);
             if let Letter::InSpool { revision } = letter {
                 let key = RecordKey { revision, ..RecordKey::of(record) };
                 self.queue_change(SpoolChange::Discard(at.0, key));
@@ -139,7 +124,7 @@ impl WriterTask {
         self.dead_letters = kept;
         for letter in gone.values() {
             self.count_removed(letter);
-            self.shared.count(|status| status.erased += 1);
+            self.shared.count(|status| status.dropped += 1);
         }
     }
 
@@ -176,7 +161,7 @@ impl WriterTask {
             let is_same = self.dead_letters.get(&at).is_some_and(|letter| letter.revision() == key.revision);
             if is_same && let Some(letter) = self.dead_letters.remove(&at) {
                 self.count_removed(&letter);
-                self.shared.count(|status| status.taken += 1);
+                self.shared.count(|status| status.dropped += 1);
                 if let Letter::InSpool { .. } = letter {
                     self.queue_change(SpoolChange::Discard(call_id, key));
                 }
@@ -192,8 +177,8 @@ impl WriterTask {
     }
 
     pub(super) fn unstored_dead_letters(&self) -> impl Iterator<Item = Unstored> {
-        let records = self.dead_letters.iter().map(|((call_id, position, id), letter)| {
-            let part = Part::Record { id: *id, position: *position, revision: letter.revision() };
+        let records = self.dead_letters.iter().map(|((call_id, _, id), letter)| {
+            let part = Part::Record { id: *id, revision: letter.revision() };
             let (level, error) = match letter {
                 Letter::InMemory { letter, .. } => (Durability::Accepted, Some(letter.reason.clone())),
                 Letter::InSpool { .. } => (Durability::Spooled, None),

@@ -52,10 +52,10 @@ impl WriterTask {
         for record in state.keys() {
             if let Some(waiting) = self.take_waiting(key, record) {
                 self.shared.release(&waiting.call, waiting.bytes);
-                self.shared.count(|status| (status.queued, status.erased) = (status.queued - 1, status.erased + 1));
+                self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
             }
             if self.take_spooled(key, record) {
-                self.shared.count(|status| (status.spooled, status.erased) = (status.spooled - 1, status.erased + 1));
+                self.shared.count(|status| (status.spooled, status.dropped) = (status.spooled - 1, status.dropped + 1));
             }
         }
         self.settle_header(key);
@@ -69,8 +69,8 @@ impl WriterTask {
     pub(super) fn erase(&mut self, call_id: CallId, reply: oneshot::Sender<Result<(), LogError>>) {
         // Only the newest epoch can have an attempt under way.
         let newest = self.calls.keys().filter(|(id, _)| *id == call_id).max().cloned();
-        let key = newest.unwrap_or_else(|| key_of(&WriterLease::first(call_id.clone())));
-        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(WriterLease::first(call_id)));
+        let key = newest.unwrap_or_else(|| key_of(&WriterLease::from(call_id.clone())));
+        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(WriterLease::from(call_id)));
         state.erase_replies.push(reply);
         self.schedule(&key, Duration::ZERO);
     }

@@ -9,34 +9,6 @@
 //!
 //! A change is [*accepted*, *spooled* or *stored*](Durability): in memory, in the [spool](crate::log::Spool) if there is
 //! one, or in the log.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use std::time::Duration;
-//! use verbale::log::{CallHeader, CallId, CallLog, CallEnd, LogWriter, MemoryLog, WriterSettings};
-//! use verbale::{MessagesManager, PlainMessage, LastMessage};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let log = Arc::new(MemoryLog::new()); // a DynamoLog, in a service
-//! let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-//! let task = tokio::spawn(task.run());
-//!
-//! let call_id = CallId::new("CA1")?;
-//! let call = writer.open(CallHeader::new(call_id.clone(), 1_744_815_823_058)?)?;
-//! let mut manager = MessagesManager::<PlainMessage>::new();
-//! manager.add_user("Hi, there")?;
-//! call.submit(&mut manager, LastMessage::Exclude)?; // at the end of each turn
-//! manager.add_assistant("Hello!")?;
-//!
-//! let call_end = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
-//! call.finish(&mut manager, call_end, Duration::from_secs(5)).await?;
-//! assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // everything is stored
-//! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
-//! # drop((call, writer));
-//! # task.await?;
-//! # Ok(()) }
-//! ```
 
 mod attempts;
 mod call;
@@ -66,9 +38,9 @@ pub use call_writer::{CallWriter, Submitted};
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
 pub use task::WriterTask;
-pub use unstored::{Part, Unstored};
+pub use unstored::Unstored;
 
-use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Remedy, Spool, WriterLease};
+use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Spool, WriterLease};
 use crate::clock::from_now;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
@@ -76,7 +48,7 @@ use call::Gap;
 use flush::{Reply, reply_by};
 use shared::{Budget, Command, Commands, Shared};
 use status::Counters;
-use unstored::NO_ANSWER;
+use unstored::{NO_ANSWER, Part};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
 ///
@@ -84,6 +56,34 @@ use unstored::NO_ANSWER;
 /// several calls concurrently. The task retries failures, and acknowledges stored changes to the manager. Submitting
 /// changes never blocks. Changes wait in memory up to the [limits](WriterSettings::with_limits), or in the spool if
 /// there is one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use verbale::log::{CallHeader, CallId, CallLog, CallEnd, LogWriter, MemoryLog, WriterSettings};
+/// use verbale::{MessagesManager, PlainMessage, LastMessage};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let log = Arc::new(MemoryLog::new()); // a DynamoLog, in a service
+/// let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+/// let task = tokio::spawn(task.run());
+///
+/// let call_id = CallId::new("CA1")?;
+/// let call = writer.open(CallHeader::new(call_id.clone(), 1_744_815_823_058)?)?;
+/// let mut manager = MessagesManager::<PlainMessage>::new();
+/// manager.add_user("Hi, there")?;
+/// call.submit(&mut manager, LastMessage::Exclude)?; // at the end of each turn
+/// manager.add_assistant("Hello!")?;
+///
+/// let call_end = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
+/// call.finish(&mut manager, call_end, Duration::from_secs(5)).await?;
+/// assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // everything is stored
+/// assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
+/// # drop((call, writer));
+/// # task.await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct LogWriter {
     log: Arc<dyn CallLog>,
@@ -116,7 +116,7 @@ impl LogWriter {
     ///
     /// Returns [`Stopped`](LogErrorKind::Stopped) if the writer was stopped.
     pub fn open(&self, header: CallHeader) -> Result<CallWriter, LogError> {
-        let call = self.call(WriterLease::of(&header));
+        let call = self.call(WriterLease::from(&header));
         call.open(header)?;
         Ok(call)
     }
@@ -152,31 +152,46 @@ impl LogWriter {
         timeout: Duration,
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
-        let mut unstored = self.flush_call(Some(call_id.clone()), timeout).await;
-        unstored.retain(|unstored| !unstored.is_dead_letter);
-        if let Some(first) = unstored.first() {
-            let text = format!("call {call_id} has {} changes that are not stored yet: {first}; retry", unstored.len());
-            return Err(LogError::new(LogErrorKind::Failed, Remedy::Retry, text));
-        }
+        self.flush_known(call_id, timeout).await?;
         let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
-        let logged =
-            resumed.map_err(|late| LogError::backend(format!("resuming call {call_id}"), Remedy::Retry, late))??;
+        let logged = resumed
+            .map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
         let manager = MessagesManager::restore(logged.records).map_err(|source| {
             let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
-            LogError::new(LogErrorKind::Damaged, Remedy::None, text).with_source(source)
+            LogError::new(LogErrorKind::Damaged, text).with_source(source)
         })?;
         Ok((manager, self.call_with_gap(lease, Gap::None)))
+    }
+
+    /// Reads the header of a call, after the records of the call that wait in this process are stored.
+    ///
+    /// Returns the errors of [`read_header`](CallLog::read_header), and a [retryable](LogError::is_retryable) error if
+    /// the log does not answer in time or records could not be stored in time.
+    pub(crate) async fn find(&self, call_id: &CallId, timeout: Duration) -> Result<Option<CallHeader>, LogError> {
+        let deadline = from_now(timeout);
+        self.flush_known(call_id, timeout).await?;
+        let found = timeout_at(deadline, self.log.read_header(call_id)).await;
+        found.map_err(|late| LogError::backend(format!("finding call {call_id}"), LogErrorKind::Unavailable, late))?
+    }
+
+    /// Stores the records of a call that wait in this process, or returns a retryable error.
+    async fn flush_known(&self, call_id: &CallId, timeout: Duration) -> Result<(), LogError> {
+        let mut unstored = self.flush_call(Some(call_id.clone()), timeout).await;
+        unstored.retain(|unstored| !unstored.is_dead_letter);
+        let Some(first) = unstored.first() else { return Ok(()) };
+        let text = format!("call {call_id} has {} changes that are not stored yet: {first}; retry", unstored.len());
+        Err(LogError::new(LogErrorKind::Unavailable, text))
     }
 
     /// Waits until everything that was accepted, of all calls, is stored, and returns the parts that are not stored by the
     /// timeout. [`CallWriter::flush`] does the same for one call.
     ///
-    /// The result includes parts that are only [spooled](Durability::Spooled), and dead letters. It is one
-    /// [unknown part](Part::Unknown) if nothing runs the writer's task.
+    /// The result includes parts that are only [spooled](Durability::Spooled), and dead letters. It is one unknown part if
+    /// nothing runs the writer's task.
     pub async fn flush(&self, timeout: Duration) -> Vec<Unstored> {
         self.flush_call(None, timeout).await
     }
@@ -188,16 +203,21 @@ impl LogWriter {
     /// Removes a call and everything it owns from the writer, the spool and the log; see
     /// [`erase_call`](CallLog::erase_call). From then on nothing of the call is accepted.
     ///
-    /// Returns the errors of `erase_call`, and an error if the writer was stopped or its task does not reply within 5
-    /// minutes. Repeat a failed erasure.
+    /// Returns the errors of `erase_call`, [`Stopped`](LogErrorKind::Stopped) if the writer was stopped, and a
+    /// [retryable](LogError::is_retryable) error if its task does not reply within 5 minutes. Repeat a failed erasure.
     pub async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
-        let failed = |remedy, source: Box<dyn std::error::Error + Send + Sync>| {
-            Err(LogError::backend(format!("erasing call {call_id}"), remedy, source))
-        };
         match self.ask(|reply| Command::Erase { call_id: call_id.clone(), reply }).await {
             Reply::Received(erased) => erased,
-            Reply::Ended => failed(Remedy::Operator, LogError::stopped().into()),
-            Reply::Late => failed(Remedy::Retry, NO_ANSWER.into()),
+            Reply::Ended => {
+                let text = format!(
+                    "call {call_id} is not erased, because the log's writer was stopped; start another writer and erase \
+                     the call again"
+                );
+                Err(LogError::new(LogErrorKind::Stopped, text))
+            }
+            Reply::Late => {
+                Err(LogError::backend(format!("erasing call {call_id}"), LogErrorKind::Unavailable, NO_ANSWER))
+            }
         }
     }
 

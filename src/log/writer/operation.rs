@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::call::Operation;
-use crate::log::{CallChange, CallLog, LogError, Put, Remedy, Spool, WriterLease};
+use crate::log::{CallChange, CallLog, LogError, LogErrorKind, Put, Spool, WriterLease};
 use crate::message::{MessageId, Record};
 
 /// The result of an attempt.
@@ -114,7 +114,8 @@ impl Attempts {
         lease: &WriterLease,
         request: impl Future<Output = Result<T, LogError>>,
     ) -> Result<T, LogError> {
-        let late = |late| LogError::backend(format!("{verb} call {}", lease.call_id()), Remedy::Retry, late);
+        let late =
+            |late| LogError::backend(format!("{verb} call {}", lease.call_id()), LogErrorKind::Unavailable, late);
         timeout(self.timeout, request).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 

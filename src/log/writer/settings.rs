@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Durability;
 use crate::clock::{Randomness, SystemRandomness};
+use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
 
 /// The settings of a [`LogWriter`](super::LogWriter). The defaults suit a service with thousands of calls and DynamoDB.
@@ -22,7 +23,7 @@ pub struct WriterSettings {
     acknowledge_at: Option<Durability>,
     randomness: Arc<dyn Randomness>,
     pub(super) spool: Option<Arc<Spool>>,
-    pub(super) redactor: Option<Arc<dyn Redactor>>,
+    pub(super) redactors: Redactors,
 }
 
 impl Default for WriterSettings {
@@ -39,7 +40,7 @@ impl Default for WriterSettings {
             acknowledge_at: None,
             randomness: Arc::new(SystemRandomness),
             spool: None,
-            redactor: None,
+            redactors: Redactors::default(),
         }
     }
 }
@@ -52,16 +53,17 @@ impl WriterSettings {
         self
     }
 
-    /// Sets the redactor.
+    /// Adds a redactor. Each redactor sees the original text, and everything that any of them finds is removed.
     ///
     /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its
     /// text. A record that cannot be redacted is written nowhere: it becomes a [dead
-    /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call ends
-    /// contain no words of a caller and are not redacted. Records that an earlier process without a redactor spooled
-    /// are stored unredacted.
+    /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. The
+    /// [attributes](crate::log::CallHeader::attributes) of a header are redacted, too; if that fails, the header is
+    /// stored without them. Call ends contain no words of a caller. Records that an earlier process without a redactor
+    /// spooled are stored unredacted.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
-        self.redactor = Some(redactor);
+        self.redactors.0.push(redactor);
         self
     }
 

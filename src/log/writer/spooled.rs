@@ -27,7 +27,7 @@ impl WriterTask {
         } else {
             // A newer revision arrived during the commit. The spooled revision counts again until the newer one
             // replaces it.
-            self.shared.count(|status| status.replaced -= 1);
+            self.shared.count(|status| status.dropped -= 1);
             number = self.add_part();
         }
         self.shared.count(|status| status.spooled += 1);
@@ -36,7 +36,7 @@ impl WriterTask {
             state.waiting.remove(&position);
         }
         if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key }) {
-            self.shared.count(|status| (status.spooled, status.replaced) = (status.spooled - 1, status.replaced + 1));
+            self.shared.count(|status| (status.spooled, status.dropped) = (status.spooled - 1, status.dropped + 1));
             // Flushes that wait for the older revision now wait for the newer one.
             if let Some(newer) = state.spooled.get_mut(&position) {
                 newer.number = older.number;

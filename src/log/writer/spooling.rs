@@ -12,7 +12,7 @@ use super::call::{Key, Route};
 use super::shared::Erased;
 use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
-use crate::log::{LogError, RecordKey, Remedy, Spool};
+use crate::log::{LogError, LogErrorKind, RecordKey, Spool};
 use crate::message::{Position, Record};
 
 /// The state of the spool in the task.
@@ -161,7 +161,8 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         let batch = std::mem::take(&mut spooling.committing);
         let held = batch.held.clone();
-        let done = joined.unwrap_or_else(|panic| Err(LogError::backend("writing the spool", Remedy::Operator, panic)));
+        let done = joined
+            .unwrap_or_else(|panic| Err(LogError::backend("writing the spool", LogErrorKind::NeedsOperator, panic)));
         match done {
             Ok(done) => {
                 spooling.failures = 0;
@@ -206,7 +207,7 @@ impl WriterTask {
         for mut erased in batch.erased {
             if erased.result.is_ok() {
                 let operation = format!("erasing call {} from the spool", erased.call_id);
-                erased.result = Err(LogError::backend(operation, Remedy::Operator, error.clone()));
+                erased.result = Err(LogError::backend(operation, LogErrorKind::NeedsOperator, error.clone()));
             }
             erased.send();
         }

@@ -14,7 +14,7 @@ pub enum Durability {
     /// The writer has the change in memory. The end of the process loses the change.
     Accepted,
     /// The [spool](crate::log::Spool) has the change. The change survives the end of the process, and with
-    /// [`FileDurability::Disk`](crate::log::FileDurability::Disk) also the loss of the host.
+    /// [`with_fsync`](crate::log::SpoolSettings::with_fsync) also the loss of the host.
     Spooled,
     /// The log has the change.
     Stored,
@@ -25,8 +25,8 @@ pub enum Durability {
 /// `queued`, `spooled`, `dead_letters`, `bytes`, `lag` and `trouble` are current; the other fields count since the
 /// writer was created.
 ///
-/// While the writer is idle, `accepted + recovered` equals the sum of `stored`, `replaced`, `queued`, `spooled`,
-/// `dead_letters`, `taken` and `erased`. Otherwise the sums may differ by the records that are being submitted.
+/// While the writer is idle, `accepted + recovered` equals the sum of `stored`, `dropped`, `queued`, `spooled`
+/// and `dead_letters`. Otherwise the sums may differ by the records that are being submitted.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Status {
@@ -36,18 +36,15 @@ pub struct Status {
     pub recovered: u64,
     /// Records that the writer stored in the log.
     pub stored: u64,
-    /// Records that were submitted twice, or replaced by a newer revision while they waited.
-    pub replaced: u64,
+    /// Records that no longer have to be stored: they were submitted twice, replaced by a newer revision while they
+    /// waited, taken as dead letters, or their call was erased.
+    pub dropped: u64,
     /// Records that wait in memory.
     pub queued: u64,
     /// Records that wait in the spool.
     pub spooled: u64,
     /// Records that are now [dead letters](crate::log::DeadLetter).
     pub dead_letters: u64,
-    /// Dead letters that were taken.
-    pub taken: u64,
-    /// Records of calls that were erased before the records were stored.
-    pub erased: u64,
     /// Attempts that failed and are retried.
     pub retried: u64,
     /// Submissions that were accepted only in part because of the limits.

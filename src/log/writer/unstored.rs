@@ -4,19 +4,20 @@ use std::fmt;
 
 use super::Durability;
 use crate::log::{CallId, RecordKey};
-use crate::message::{MessageId, Position};
+use crate::message::MessageId;
 
 pub(super) const NO_ANSWER: &str =
     "the task of the log's writer did not answer by the deadline; check that its runtime is running and not blocked";
 
-/// A part of a call that is accepted but not stored.
+/// A part of a call that is accepted but not stored: its header, a record, or its end. Its text says which part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unstored {
     /// The call; `None` if the call is not known.
     pub call_id: Option<CallId>,
-    /// The part of the call.
-    pub part: Part,
+    /// The message, if the part is a record.
+    pub message_id: Option<MessageId>,
+    pub(super) part: Part,
     /// How durable the part is so far.
     pub level: Durability,
     /// True if the part is a [dead letter](crate::log::DeadLetter) and is not retried.
@@ -25,22 +26,14 @@ pub struct Unstored {
     pub error: Option<Box<str>>,
 }
 
-/// A part of a call in the log: its header, a record, or its end.
+/// A part of a call in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Part {
-    /// The header.
+pub(super) enum Part {
     Header,
-    /// A record.
     Record {
-        /// The message.
         id: MessageId,
-        /// The position in the call.
-        position: Position,
-        /// The revision.
         revision: u32,
     },
-    /// The end of the call.
     CallEnd,
     /// Unknown parts: the writer's task did not answer by the deadline, or the spool cannot be read yet. Any part may be
     /// missing.
@@ -49,14 +42,18 @@ pub enum Part {
 
 impl Part {
     pub(super) fn of(key: RecordKey) -> Self {
-        Self::Record { id: key.id, position: key.position, revision: key.revision }
+        Self::Record { id: key.id, revision: key.revision }
     }
 }
 
 impl Unstored {
     /// Returns a part that is not a dead letter.
     pub(super) fn new(call_id: Option<CallId>, part: Part, level: Durability) -> Self {
-        Self { call_id, part, level, is_dead_letter: false, error: None }
+        let message_id = match part {
+            Part::Record { id, .. } => Some(id),
+            _ => None,
+        };
+        Self { call_id, message_id, part, level, is_dead_letter: false, error: None }
     }
 
     /// Returns the result of a flush that the task did not answer by the deadline.

@@ -7,7 +7,7 @@ use crate::message::{
     Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, Role, RoleHint, Step, Timing, ToolCall,
     Value,
 };
-use crate::{LastMessage, MessageWrapper, MessagesManager};
+use crate::{LastMessage, MessagesManager};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -36,7 +36,8 @@ fn sample_prints_line_by_line() {
         "01JRZJ1678TK4476R5VW3J899K",
     ];
     let clock = ManualClock::new(1_744_815_823_057);
-    let mut manager = Manager::with_clock(Arc::new(clock.clone()), Arc::new(SampleIds(Mutex::new(ids.into_iter()))));
+    let mut manager =
+        Manager::new().with_clock(Arc::new(clock.clone()), Arc::new(SampleIds(Mutex::new(ids.into_iter()))));
     manager.add_assistant("Hello!").unwrap();
     clock.advance(1);
     manager.add_user("Hi, there").unwrap();
@@ -54,8 +55,8 @@ fn sample_prints_line_by_line() {
     clock.advance(1);
     manager.add_assistant("How can I help you?").unwrap();
     let changes = manager.changes(LastMessage::Exclude);
-    assert_eq!(changes.records().len(), 6);
-    manager.acknowledge(changes.receipt());
+    assert_eq!(changes.len(), 6);
+    manager.acknowledge(&changes);
     manager.add_assistant("Are you still there?").unwrap();
     clock.advance(2);
     let now_ms = clock.now_ms();
@@ -63,17 +64,17 @@ fn sample_prints_line_by_line() {
     entry.set_data("stopped", true).unwrap();
     entry.put_timing(Timing::PlayStart, now_ms);
     let changes = manager.changes(LastMessage::Include);
-    assert_eq!(changes.records().len(), 2);
+    assert_eq!(changes.len(), 2);
     insta::assert_snapshot!("pending", manager.to_string());
-    manager.acknowledge(changes.receipt());
+    manager.acknowledge(&changes);
     insta::assert_snapshot!("logged", manager.to_string());
     assert_eq!(manager.last_summary().unwrap().contents()[0], Content::from("..."));
 }
 
 #[test]
 fn print_shows_heard_part_and_escapes_control_sequences() {
-    let ids = Arc::new(SequentialIds::starting_at(1));
-    let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
+    let ids = Arc::new(SequentialIds::from(1));
+    let mut manager = Manager::new().with_clock(Arc::new(ManualClock::new(5)), ids);
     manager.add_system("Be \"kind\".").unwrap();
     manager.add_user("it's '\u{1b}[31mred'} \u{202e}\n0  [assistant] {'no'").unwrap();
     let call = ToolCall::new("c1", "lookup", Value::map([("of", "a\tb")]).unwrap()).unwrap();
@@ -85,10 +86,10 @@ fn print_shows_heard_part_and_escapes_control_sequences() {
 
 #[test]
 fn print_shows_decision_and_fork_source() {
-    let ids = Arc::new(SequentialIds::starting_at(1));
-    let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
+    let ids = Arc::new(SequentialIds::from(1));
+    let mut manager = Manager::new().with_clock(Arc::new(ManualClock::new(5)), ids);
     let decision =
-        Decision { step: Some(Step(4)), policy: Some("the\nplanner".into()), role_hint: Some(RoleHint::Tool) };
+        Decision { step: Some(Step(4)), decided_by: Some("the\nplanner".into()), role_hint: Some(RoleHint::Tool) };
     let asked = manager.add(Draft::new(Role::User, "a").with_decision(decision)).unwrap().id();
     let shown = manager.fork(&asked, "CA'1").unwrap().to_string();
     let line = shown.lines().last().unwrap();

@@ -116,6 +116,11 @@ impl ToolHistory {
         self.uses.iter().any(ToolUse::is_running)
     }
 
+    /// Returns the calls whose tool a task of this process runs.
+    pub fn running(&self) -> Vec<ToolCallId> {
+        self.uses.iter().filter(|used| used.is_running()).map(|used| used.id().clone()).collect()
+    }
+
     /// Returns whether an earlier attempt at the act of a call stands against running it. `is_same` decides whether an
     /// earlier call attempts the same act.
     pub fn attempt(&self, call: &ToolCallId, is_same: impl Fn(&ToolCall) -> bool) -> Attempt {

@@ -94,7 +94,7 @@ fn read_content(entries: JsonMap<String, Json>) -> Result<Content, MessageError>
         "document" => Content::Document(Box::new(read_attachment(without_type(entries))?)),
         "toolCall" => Content::ToolCall(Box::new(read(
             without_type(entries),
-            "a tool call has `id` and `name`, each 1 to 64 of [a-zA-Z0-9_-], and `arguments`",
+            "a tool call has `id` and `name`, each 1 to 64 of [a-zA-Z0-9_-] (in `id` also `.` and `:`), and `arguments`",
         )?)),
         "toolResult" => Content::ToolResult(Box::new(read_result(without_type(entries))?)),
         _ => Content::Unknown(Box::new(read_unknown(entries)?)),

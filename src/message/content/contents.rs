@@ -61,7 +61,7 @@ fn record_bytes(content: &Content) -> usize {
             Outcome::Success(contents) => AROUND + contents.iter().map(ResultContent::record_bytes).sum::<usize>(),
             Outcome::Failure(error) => AROUND + error.message().len(),
         },
-        Content::Unknown(map) => entries_bytes(map.iter()),
+        Content::Unknown(map) => entries_bytes(&**map),
     }
 }
 
@@ -73,7 +73,7 @@ impl ResultContent {
             Self::Json(value) => value.record_bytes(),
             Self::Media(media) => media.source.record_bytes(),
             Self::Document(document) => document.source.record_bytes(),
-            Self::Unknown(map) => entries_bytes(map.iter()),
+            Self::Unknown(map) => entries_bytes(&**map),
         }
     }
 }

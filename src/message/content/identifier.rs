@@ -5,21 +5,24 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 use crate::message::text::Text;
 
 /// Defines an identifier: a text that Bedrock accepts as an id or a name.
 macro_rules! identifier {
-    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $characters:literal, $symbols:pat) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "Text")]
         pub struct $name(Text);
 
         impl $name {
-            /// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
+            #[doc = concat!("Returns a [`MessageError`] if the text is not 1 to 64 characters of `", $characters, "`.")]
             pub(crate) fn new(text: impl Into<Text>) -> Result<Self, MessageError> {
-                checked($kind, text.into()).map(Self)
+                let text = text.into();
+                let is_valid = (1..=64).contains(&text.len())
+                    && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, $symbols));
+                if is_valid { Ok(Self(text)) } else { Err(refused($kind, $characters, text.len())) }
             }
 
             /// Returns the text as a string slice.
@@ -28,7 +31,7 @@ macro_rules! identifier {
             }
         }
 
-        /// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
+        #[doc = concat!("Returns a [`MessageError`] if the text is not 1 to 64 characters of `", $characters, "`.")]
         impl TryFrom<Text> for $name {
             type Error = MessageError;
 
@@ -37,7 +40,7 @@ macro_rules! identifier {
             }
         }
 
-        /// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
+        #[doc = concat!("Returns a [`MessageError`] if the text is not 1 to 64 characters of `", $characters, "`.")]
         impl FromStr for $name {
             type Err = MessageError;
 
@@ -61,26 +64,19 @@ macro_rules! identifier {
 }
 
 identifier! {
-    /// The id that pairs a tool call with its result: 1 to 64 characters of `[a-zA-Z0-9_-]`, as Bedrock's
+    /// The id that pairs a tool call with its result: 1 to 64 characters of `[a-zA-Z0-9_.:-]`, as Bedrock's
     /// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
-    ToolCallId, "tool call id"
+    ToolCallId, "tool call id", "[a-zA-Z0-9_.:-]", b'_' | b'.' | b':' | b'-'
 }
 
 identifier! {
     /// The name of a tool: 1 to 64 characters of `[a-zA-Z0-9_-]`, as Bedrock's
     /// [`ToolSpecification`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
-    ToolName, "tool name"
+    ToolName, "tool name", "[a-zA-Z0-9_-]", b'_' | b'-'
 }
 
-/// Returns an id or name that Bedrock accepts.
-fn checked(kind: &str, text: Text) -> Result<Text, MessageError> {
-    let is_valid = (1..=64).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    if is_valid {
-        return Ok(text);
-    }
-    let text = format!("a {kind} has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", text.len());
-    Err(MessageError::with_details(MessageErrorKind::Identifier, text))
+fn refused(kind: &str, characters: &str, bytes: usize) -> MessageError {
+    MessageError::with_details(format!("a {kind} has 1 to 64 characters of {characters}; this one has {bytes} bytes"))
 }
 
 #[cfg(test)]
@@ -93,10 +89,14 @@ mod tests {
         for good in ["a", "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q", "call-1", &longest] {
             assert!(ToolCallId::new(good).is_ok() && ToolName::new(good).is_ok(), "{good}");
         }
-        for bad in ["", "get user", "é", "a.b", &"x".repeat(65)] {
-            let rule = format!("has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", bad.len());
-            assert_eq!(ToolCallId::new(bad).unwrap_err().to_string(), format!("a tool call id {rule}"));
-            assert_eq!(ToolName::new(bad).unwrap_err().to_string(), format!("a tool name {rule}"));
+        assert!(ToolCallId::new("functions.balance:0").is_ok());
+        for bad in ["", "get user", "é", "a/b", &"x".repeat(65)] {
+            let rule =
+                |characters: &str| format!("has 1 to 64 characters of {characters}; this one has {} bytes", bad.len());
+            let (id, name) = (ToolCallId::new(bad).unwrap_err(), ToolName::new(bad).unwrap_err());
+            assert_eq!(id.to_string(), format!("a tool call id {}", rule("[a-zA-Z0-9_.:-]")));
+            assert_eq!(name.to_string(), format!("a tool name {}", rule("[a-zA-Z0-9_-]")));
         }
+        assert!(ToolName::new("functions.balance").is_err());
     }
 }

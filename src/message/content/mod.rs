@@ -68,7 +68,7 @@ impl Content {
 
     /// Returns whether the content is a text without visible characters.
     #[inline]
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         self.as_text().is_some_and(|text| is_blank(text))
     }
 }

@@ -28,8 +28,8 @@ pub struct ToolCall {
 impl ToolCall {
     /// Creates a call of tool `name`.
     ///
-    /// Returns a [`MessageError`] if the id or the name is not 1 to 64 characters of `[a-zA-Z0-9_-]`, or if the
-    /// arguments do not fit a [`Value`].
+    /// Returns a [`MessageError`] if the id is not a [`ToolCallId`], if the name is not a [`ToolName`], or if the arguments
+    /// do not fit a [`Value`].
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
         Ok(Self::of(ToolCallId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
     }

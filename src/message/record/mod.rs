@@ -115,9 +115,12 @@ mod tests {
         });
         let record = read(json.clone());
         let decision =
-            Decision { step: Some(Step(4)), policy: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
+            Decision { step: Some(Step(4)), decided_by: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
         assert_eq!(record.metadata().decision(), Some(&decision));
-        assert_eq!(record.metadata().forked_from(), Some(&ForkedFrom::new("CA1", Some(record.id()))));
+        assert_eq!(
+            record.metadata().forked_from(),
+            Some(&ForkedFrom { conversation: "CA1".into(), after: Some(record.id()) })
+        );
         assert_eq!(serde_json::to_value(&record).unwrap(), json);
         for (key, wrong) in [("step", json!(-1)), ("step", json!("4")), ("policy", json!(4)), ("forkedFrom", json!({}))]
         {

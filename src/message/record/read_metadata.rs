@@ -50,11 +50,11 @@ impl Draft for MetadataEntries {
             "coversFrom" => self.covers_from = Some(map.next_value()?),
             "previousSummary" => self.previous_summary = Some(map.next_value()?),
             "step" => self.decision.step = Some(Step(map.next_value()?)),
-            "policy" => self.decision.policy = Some(map.next_value()?),
+            "policy" => self.decision.decided_by = Some(map.next_value()?),
             // A hint of a newer version is kept, but has no meaning here.
             "roleHint" => {
                 let name: Text = map.next_value()?;
-                self.decision.role_hint = RoleHint::ALL.into_iter().find(|hint| hint.as_str() == name.as_str());
+                self.decision.role_hint = RoleHint::named(&name);
                 if self.decision.role_hint.is_none() {
                     self.unknown.insert(key.to_owned(), Value::from(name.as_str()));
                 }
@@ -78,7 +78,7 @@ impl MetadataEntries {
             metadata.set_timing(timing, at_ms);
         }
         for name in self.attributes {
-            match Attribute::ALL.into_iter().find(|attribute| attribute.as_str() == name.as_str()) {
+            match Attribute::named(&name) {
                 Some(attribute) => drop(metadata.add_attribute(attribute)),
                 None => metadata.unknown_mut().attributes.push(name),
             }
@@ -92,7 +92,7 @@ impl MetadataEntries {
             metadata.set_turn(turn);
         }
         if let Some(ForkEntries { conversation, after, unknown }) = self.forked_from {
-            metadata.set_forked_from(ForkedFrom::new(conversation, after));
+            metadata.set_forked_from(ForkedFrom { conversation, after });
             if !unknown.is_empty() {
                 metadata.unknown_mut().forked_from = unknown;
             }
@@ -184,7 +184,7 @@ impl Draft for TimingEntries {
     const EXPECTED: &'static str = "timings in milliseconds since the epoch";
 
     fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match Timing::ALL.into_iter().find(|timing| timing.as_str() == key) {
+        match Timing::named(key) {
             Some(Timing::Creation) => self.creation = Some(map.next_value()?),
             Some(timing) => self.others.push((timing, map.next_value()?)),
             None => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),

@@ -81,9 +81,9 @@ impl Serialize for Known<'_> {
         metadata.covers_from().iter().try_for_each(|seq| map.serialize_entry("coversFrom", seq))?;
         metadata.previous_summary().iter().try_for_each(|id| map.serialize_entry("previousSummary", id))?;
         if let Some(decision) = metadata.decision() {
-            let Decision { step, policy, role_hint } = decision;
+            let Decision { step, decided_by, role_hint } = decision;
             step.iter().try_for_each(|step| map.serialize_entry("step", &step.0))?;
-            policy.iter().try_for_each(|policy| map.serialize_entry("policy", policy))?;
+            decided_by.iter().try_for_each(|name| map.serialize_entry("policy", name))?;
             role_hint.iter().try_for_each(|hint| map.serialize_entry("roleHint", hint.as_str()))?;
         }
         if let Some(forked_from) = metadata.forked_from() {

@@ -9,7 +9,7 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Seq
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{List, Map, Number, Value};
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 
 pub(super) const BYTES: &str = "$bytes";
 pub(super) const NUMBER: &str = "$number";
@@ -199,7 +199,7 @@ impl TryFrom<&Value> for serde_json::Value {
     fn try_from(value: &Value) -> Result<Self, MessageError> {
         let not_json = || {
             let text = format!("plain JSON cannot contain {}; serialize the value with tags instead", value.kind());
-            MessageError::with_details(MessageErrorKind::Value, text)
+            MessageError::with_details(text)
         };
         Ok(match value {
             Value::Null => Self::Null,

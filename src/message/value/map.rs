@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 
 use serde::ser::{Serialize, Serializer};
 use serde::{Deserialize, Deserializer, de};
@@ -51,21 +52,6 @@ impl Map {
         self.entries.get(self.find(key).ok()?).map(|(_, value)| value)
     }
 
-    /// Returns the number of entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether the map has no entries.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Returns the entries in the order of their keys.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&String, &Value)> + DoubleEndedIterator + Clone {
-        self.entries.iter().map(|(key, value)| (key, value))
-    }
-
     /// Returns these entries, and the entries of `defaults` whose keys are not in this map.
     pub(crate) fn or(self, defaults: &Self) -> Self {
         let mut entries: BTreeMap<_, _> = defaults.clone().into_iter().collect();
@@ -107,6 +93,15 @@ impl Map {
     }
 }
 
+/// The entries in the order of their keys.
+impl Deref for Map {
+    type Target = [(String, Value)];
+
+    fn deref(&self) -> &[(String, Value)] {
+        &self.entries
+    }
+}
+
 /// A map without entries.
 impl Default for Map {
     fn default() -> Self {
@@ -131,10 +126,20 @@ impl IntoIterator for Map {
     }
 }
 
+/// The entries in the order of their keys.
+impl<'a> IntoIterator for &'a Map {
+    type Item = (&'a String, &'a Value);
+    type IntoIter = std::iter::Map<std::slice::Iter<'a, (String, Value)>, fn(&'a (String, Value)) -> Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+}
+
 /// Writes a map without a tag, even if it looks like one.
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
+        serializer.collect_map(self)
     }
 }
 

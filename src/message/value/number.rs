@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 
 /// The maximum number of significant digits in DynamoDB.
 pub(super) const MAX_DIGITS: usize = 38;
@@ -129,7 +129,7 @@ impl FromStr for Number {
                 "a number has at most {MAX_DIGITS} significant digits, not {}; store it as a text",
                 digits.len()
             );
-            return Err(MessageError::with_details(MessageErrorKind::Value, text));
+            return Err(MessageError::with_details(text));
         }
         // The power of ten of the first digit.
         let first = exponent.saturating_add(whole.len() as i64 - leading as i64 - 1);

@@ -16,7 +16,7 @@ impl Value {
                 Self::String(text) => text.len(),
                 Self::Bytes(bytes) => of_bytes(bytes),
                 Self::List(items) => items.iter().map(Self::record_bytes).sum(),
-                Self::Map(entries) => entries_bytes(entries.iter()),
+                Self::Map(entries) => entries_bytes(entries),
             }
     }
 }

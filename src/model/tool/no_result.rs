@@ -40,6 +40,8 @@ pub(crate) enum NoResult {
     AlreadyDone,
     /// A lookup after a takeover found that the call has not acted.
     NotFound,
+    /// The answer reached its length limit inside the call.
+    TooLong,
     /// The arguments of the call cannot be read.
     Unreadable(String),
     /// The tool does not exist. Holds the names of all tools, so that the model can choose one.
@@ -66,6 +68,7 @@ impl NoResult {
             | Self::EarlierUnknown
             | Self::AlreadyDone
             | Self::NotFound
+            | Self::TooLong
             | Self::Unreadable(_)
             | Self::UnknownTool(_) => NOT_RUN,
             Self::TimedOut | Self::Panicked | Self::CallEnded | Self::TakenOver | Self::Forked => OUTCOME_UNKNOWN,
@@ -90,6 +93,9 @@ impl NoResult {
                  caller."
             }
             Self::AlreadyDone => "The tool was not run: the same earlier call succeeded. Tell the caller.",
+            Self::TooLong => {
+                "The tool was not run: the answer reached its length limit. Make the call again, without words before it."
+            }
             Self::NotFound => "The tool did not act before the call was taken over.",
             Self::TooManyRounds => "The tool was not run: too many were called for one answer.",
             Self::UnknownTool(names) if names.is_empty() => "There are no tools; answer without.",
@@ -128,6 +134,7 @@ mod tests {
             NoResult::EarlierUnknown,
             NoResult::AlreadyDone,
             NoResult::NotFound,
+            NoResult::TooLong,
             NoResult::Unreadable("expected a value at line 1 column 2".to_owned()),
             NoResult::UnknownTool(Vec::new()),
             NoResult::UnknownTool(vec!["balance".to_owned(), "transfer".to_owned()]),
@@ -141,6 +148,14 @@ mod tests {
         OutcomeUnknown: The conversation was forked while the tool ran; whether it acted is not known here.
         NotRun: The tool was not run: the answer was cut off.
         NotRun: The tool was not run: too many were called for one answer.
+        NotRun: The tool was not run, and will not be: the call could not be recorded in time.
+        NotRun: The tool was not run: the caller interrupted first.
+        NotRun: The tool was not run: the same call is already running, and its result will arrive.
+        NotRun: The tool was not run: whether the same earlier call acted is not known. Check its effect, or tell the caller.
+        NotRun: The tool was not run: the same earlier call succeeded. Tell the caller.
+        NotRun: The tool did not act before the call was taken over.
+        NotRun: The tool was not run: the answer reached its length limit. Make the call again, without words before it.
+        NotRun: The tool was not run: its arguments cannot be read: expected a value at line 1 column 2.
         NotRun: There are no tools; answer without.
         NotRun: There is no such tool; the tools are balance, transfer.
         ");

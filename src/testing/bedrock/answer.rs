@@ -30,9 +30,7 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn new(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
         let answer = match &reply.refusal {
-            Some(Refusal::BedrockException(exception, message)) => {
-                Self::error(exception.status(), exception.name(), message)
-            }
+            Some(Refusal::Exception(exception, message)) => Self::error(exception.status(), exception.name(), message),
             Some(Refusal::BadGateway) => Self::bad_gateway(),
             None if request.is_streaming() => return Self::stream(reply, request),
             None => return Self::whole(reply, request),

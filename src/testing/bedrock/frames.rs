@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::events::events;
-use super::exception::BedrockException;
+use super::exception::Exception;
 use super::reply::ScriptedReply;
 
 /// Returns the frames of a reply in order, without the last one, which is the metadata.
@@ -48,8 +48,8 @@ pub(super) fn metadata(usage: &Json, latency_ms: u64) -> Bytes {
 }
 
 /// Returns the frame of an exception.
-pub(super) fn exception(exception: BedrockException) -> Bytes {
-    frame("exception", ":exception-type", exception.event_name(), &json!({"message": exception.wording()}))
+pub(super) fn exception(exception: Exception) -> Bytes {
+    frame("exception", ":exception-type", &exception.event_name(), &json!({"message": exception.wording()}))
 }
 
 /// Returns the frame with a wrong checksum, which is in its last four bytes.
@@ -62,8 +62,8 @@ pub(super) fn malformed(frame: &Bytes) -> Bytes {
 }
 
 #[expect(clippy::expect_used, reason = "the headers are short, and the payload has less than 4 GB")]
-fn frame(message_type: &'static str, type_header: &'static str, kind: &'static str, payload: &Json) -> Bytes {
-    let header = |name: &'static str, value: &'static str| Header::new(name, HeaderValue::String(value.into()));
+fn frame(message_type: &'static str, type_header: &'static str, kind: &str, payload: &Json) -> Bytes {
+    let header = |name: &'static str, value: &str| Header::new(name, HeaderValue::String(value.to_owned().into()));
     let message = Message::new(payload.to_string())
         .add_header(header(type_header, kind))
         .add_header(header(":content-type", "application/json"))

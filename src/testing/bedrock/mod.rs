@@ -2,7 +2,8 @@
 //!
 //! The real SDK client talks to the fake, so a test sees what a service sees. The fake answers from a script, at a
 //! scripted pace and with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and
-//! `ConverseStream` for any model id, and ignores credentials.
+//! `ConverseStream` for any model id, refuses what the family of this model refuses
+//! ([`Profile::for_model`](crate::bedrock::Profile::for_model)), and ignores credentials.
 //!
 //! There are two ways to connect. [`FakeBedrock::sdk_config`] needs no socket: a test can run thousands of sessions, and
 //! tokio's clock may be paused. [`FakeBedrock::serve`] listens on the loopback interface, for tests of connections.
@@ -10,14 +11,14 @@
 //! ```
 //! use aws_sdk_bedrockruntime::Client;
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, ConverseStreamOutput, Message};
-//! use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+//! use verbale::testing::{FakeBedrock, ScriptedReply};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let bedrock = FakeBedrock::new();
 //! bedrock.reply(ScriptedReply::text("It arrives on Friday."));
-//! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, BedrockException::ModelStreamError));
-//! bedrock.reply(ScriptedReply::refused(BedrockException::Throttling));
+//! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, "ModelStreamErrorException"));
+//! bedrock.reply(ScriptedReply::refused("ThrottlingException"));
 //! let client = Client::from_conf(bedrock.sdk_config().build());
 //!
 //! let text = ContentBlock::Text("When does it arrive?".into());
@@ -70,7 +71,7 @@ use aws_sdk_bedrockruntime::config::{
 pub(super) use answer::EVENTS_AT_ONCE;
 pub use counters::RequestCounters;
 pub(super) use events::events;
-pub use exception::BedrockException;
+pub(super) use exception::Exception;
 pub use reply::ScriptedReply;
 pub(super) use reply::{Fault, Refusal};
 pub use request::ReceivedRequest;
@@ -100,11 +101,11 @@ impl FakeBedrock {
     /// Creates a Bedrock that answers requests without a reply with the result of `responder`.
     ///
     /// ```
-    /// use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+    /// use verbale::testing::{FakeBedrock, ScriptedReply};
     ///
     /// let bedrock = FakeBedrock::answering(|request| match request.last_text() {
     ///     Some("What time is it?") => ScriptedReply::default().tool_call("call_1", "clock", serde_json::json!({})),
-    ///     _ if request.number() % 10 == 9 => ScriptedReply::refused(BedrockException::Throttling),
+    ///     _ if request.number() % 10 == 9 => ScriptedReply::refused("ThrottlingException"),
     ///     _ => ScriptedReply::text("Of course."),
     /// });
     /// ```

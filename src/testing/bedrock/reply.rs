@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::types::StopReason;
 use serde_json::Value as Json;
 
-use super::exception::BedrockException;
+use super::exception::Exception;
 
 /// A scripted answer: contents, token usage, pace, and at most one fault.
 ///
@@ -28,14 +28,14 @@ use super::exception::BedrockException;
 ///
 /// ```
 /// use std::time::Duration;
-/// use verbale::testing::{BedrockException, ScriptedReply};
+/// use verbale::testing::ScriptedReply;
 ///
 /// let slow = ScriptedReply::text("One moment, I look it up.")
 ///     .tool_call("call_1", "get_booking", serde_json::json!({"id": "KL305T"}))
 ///     .usage(812, 31)
 ///     .first_token_after(Duration::from_millis(700))
 ///     .between_events(Duration::from_millis(30));
-/// let failing = ScriptedReply::text("One moment").exception_after(2, BedrockException::ModelStreamError);
+/// let failing = ScriptedReply::text("One moment").exception_after(2, "ModelStreamErrorException");
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
@@ -53,7 +53,7 @@ pub struct ScriptedReply {
 
 #[derive(Clone)]
 pub(in crate::testing) enum Refusal {
-    BedrockException(BedrockException, String),
+    Exception(Exception, String),
     BadGateway,
 }
 
@@ -70,7 +70,7 @@ pub(in crate::testing) enum Fault {
     CutAfter(usize),
     EndAfter(usize),
     MalformedAfter(usize),
-    ExceptionAfter(usize, BedrockException),
+    ExceptionAfter(usize, Exception),
 }
 
 /// The contents of the answer.
@@ -150,14 +150,16 @@ impl ScriptedReply {
 
 /// Refusals instead of an answer. Of the other settings only `first_token_after` and `hang_before` apply to a refusal.
 impl ScriptedReply {
-    /// Creates a refusal with an exception and Bedrock's message for it.
-    pub fn refused(exception: BedrockException) -> Self {
+    /// Creates a refusal with the status and the message of an exception, by its name in AWS's documentation, such as
+    /// `ThrottlingException` or `AccessDeniedException`. An exception that is not Converse's has status 400.
+    pub fn refused(exception: &'static str) -> Self {
+        let exception = Exception(exception);
         Self::refused_with(exception, exception.wording())
     }
 
     /// Creates a refusal with `ValidationException`, status 400, and a message.
     pub fn validation(message: impl Into<String>) -> Self {
-        Self::refused_with(BedrockException::Validation, message)
+        Self::refused_with(Exception::VALIDATION, message)
     }
 
     /// Creates a refusal with status 502 and a page of HTML, as from a proxy between the client and Bedrock.
@@ -165,8 +167,8 @@ impl ScriptedReply {
         Self { refusal: Some(Refusal::BadGateway), ..Self::default() }
     }
 
-    fn refused_with(exception: BedrockException, message: impl Into<String>) -> Self {
-        Self { refusal: Some(Refusal::BedrockException(exception, message.into())), ..Self::default() }
+    fn refused_with(exception: Exception, message: impl Into<String>) -> Self {
+        Self { refusal: Some(Refusal::Exception(exception, message.into())), ..Self::default() }
     }
 }
 
@@ -198,9 +200,13 @@ impl ScriptedReply {
         self.with_fault(Fault::MalformedAfter(events))
     }
 
-    /// Sends an exception after `events` events, and ends the stream.
-    pub fn exception_after(self, events: usize, exception: BedrockException) -> Self {
-        self.with_fault(Fault::ExceptionAfter(events, exception))
+    /// Sends an exception after `events` events, and ends the stream. Its name is one of [`refused`](Self::refused).
+    ///
+    /// Within a stream, the SDK knows `InternalServerException`, `ModelStreamErrorException`,
+    /// `ServiceUnavailableException`, `ThrottlingException` and `ValidationException`. It reports any other exception
+    /// there as unhandled.
+    pub fn exception_after(self, events: usize, exception: &'static str) -> Self {
+        self.with_fault(Fault::ExceptionAfter(events, Exception(exception)))
     }
 
     fn with_fault(self, fault: Fault) -> Self {
@@ -228,7 +234,7 @@ impl fmt::Debug for ScriptedReply {
 impl fmt::Debug for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BedrockException(exception, message) => write!(f, "{exception:?}({} bytes)", message.len()),
+            Self::Exception(exception, message) => write!(f, "{}({} bytes)", exception.name(), message.len()),
             Self::BadGateway => f.write_str("BadGateway"),
         }
     }

@@ -41,7 +41,7 @@ impl ReceivedRequest {
         contents.filter_map(|block| block.as_text().ok()).next().map(String::as_str)
     }
 
-    /// Returns the request as the SDK's type, without fields that the fake ignores, such as guardrails.
+    /// Returns the request as the SDK's type, without fields that the fake ignores, such as prompt variables.
     pub fn input(&self) -> &ConverseInput {
         &self.input
     }

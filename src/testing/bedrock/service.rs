@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::answer::Answer;
 use super::body::Body;
 use super::counters::{Tally, Ticket};
-use super::exception::BedrockException;
+use super::exception::Exception;
 use super::parse;
 use super::reply::ScriptedReply;
 use super::request::ReceivedRequest;
@@ -74,12 +74,8 @@ impl Service {
         let request = Arc::new(ReceivedRequest::new(script.readable, is_streaming, input, body));
         script.readable += 1;
         script.requests.push(Arc::clone(&request));
-        let violation = script
-            .is_validating
-            .then(|| validate(request.input(), &Profile::for_model(request.model_id())).into_iter().next())
-            .flatten();
-        if let Some(violation) = violation {
-            return self.refuse(&violation.to_string());
+        if let Some(refusal) = script.is_validating.then(|| refusal(&request)).flatten() {
+            return self.refuse(&refusal);
         }
         let (reply, responder) = (script.replies.pop_front(), Arc::clone(&script.responder));
         // The responder may call the fake.
@@ -89,8 +85,17 @@ impl Service {
 
     fn refuse(&self, message: &str) -> Answer {
         self.tally.count(|counters| counters.refused += 1);
-        Answer::error(BedrockException::Validation.status(), BedrockException::Validation.name(), message)
+        Answer::error(Exception::VALIDATION.status(), Exception::VALIDATION.name(), message)
     }
+}
+
+/// Returns the words in which the model of the request refuses it.
+fn refusal(request: &ReceivedRequest) -> Option<String> {
+    let profile = Profile::for_model(request.model_id());
+    if request.is_streaming() && request.input().tool_config().is_some() && !profile.streams_with_tools {
+        return Some("This model doesn't support tool use in streaming mode.".to_owned());
+    }
+    validate(request.input(), &profile).first().map(ToString::to_string)
 }
 
 fn response(answer: Answer, ticket: Ticket) -> Response {

@@ -83,12 +83,12 @@ impl Call {
     /// Returns an id source whose ids no other owner uses.
     pub fn ids(&mut self) -> Arc<SequentialIds> {
         self.generation += 1;
-        Arc::new(SequentialIds::starting_at(u128::from(self.generation) << 64))
+        Arc::new(SequentialIds::from(u128::from(self.generation) << 64))
     }
 
     /// Sets the owner of the call.
     pub fn begin(&mut self, process: usize, writer: CallWriter, records: Vec<Record>, clock: Arc<dyn Clock>) {
-        let manager = Manager::restore_with_clock(records, clock, self.ids()).unwrap();
+        let manager = Manager::restore(records).unwrap().with_clock(clock, self.ids());
         self.owner = Some(Owner {
             process,
             manager,
@@ -126,7 +126,7 @@ impl Call {
     /// Counts all submitted records of the owner as accepted.
     pub fn accept_all(&mut self) {
         let Some(owner) = &mut self.owner else { return };
-        let new = owner.manager.new_changes(LastMessage::Include).records().to_vec();
+        let new = owner.manager.new_changes(LastMessage::Include);
         let mut new = new.iter().map(|record| record.position()).peekable();
         for record in owner.manager.records() {
             if new.next_if_eq(&record.position()).is_none() {
@@ -146,7 +146,7 @@ impl Call {
         let Some(owner) = owner else { return };
         let Some(writer) = &owner.writer else { return };
         writer.acknowledge(&mut owner.manager);
-        let new = owner.manager.new_changes(last).records().to_vec();
+        let new = owner.manager.new_changes(last);
         match writer.submit(&mut owner.manager, last) {
             Ok(done) => {
                 assert_eq!(done.is_full, done.records < new.len(), "call {}: {done:?} of {}", self.id, new.len());
@@ -184,7 +184,7 @@ fn add(promised: &mut Newest, acknowledged: &Newest) {
 impl Owner {
     /// Updates the records that the manager knows to be acknowledged.
     pub fn update_acknowledged(&mut self) {
-        let pending = self.manager.changes(LastMessage::Include).records().to_vec();
+        let pending = self.manager.changes(LastMessage::Include);
         let mut pending = pending.iter().map(|record| record.position()).peekable();
         for record in self.manager.records() {
             if pending.next_if_eq(&record.position()).is_none() {

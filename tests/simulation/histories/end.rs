@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use verbale::LastMessage;
-use verbale::log::{CallChange, CallEnd, CallLog, Remedy};
+use verbale::log::{CallChange, CallEnd, CallLog, LogErrorKind};
 
 use super::check;
 use super::world::World;
@@ -32,7 +32,7 @@ impl World {
                 let writer = self.processes[self.calls[index].home].writer.clone();
                 // The clock may step back at this moment.
                 while let Err(error) = writer.erase(&self.calls[index].id).await {
-                    assert!(error.remedy() != Remedy::None, "{error}");
+                    assert!(matches!(error.kind(), LogErrorKind::Unavailable | LogErrorKind::NeedsOperator), "{error}");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 check::forgotten(self, index);
@@ -94,6 +94,7 @@ impl World {
                 break;
             }
             self.trace.say(format!("process {process} returns {} dead letters", taken.len()));
+            self.trace.count("dead letter", taken.len() as u64);
             self.dead_letters.extend(taken);
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -127,7 +128,7 @@ impl World {
             assert_eq!((status.queued, status.spooled, status.dead_letters), (0, 0, 0), "{status:?}");
             assert_eq!((status.bytes, status.lag, status.trouble.len()), (0, Duration::ZERO, 0), "{status:?}");
             if let Some(spool) = &process.spool {
-                assert_eq!((spool.pending_bytes(), spool.dead_letter_bytes()), (0, 0));
+                assert!(format!("{spool:?}").contains("pending_bytes: 0, dead_letter_bytes: 0,"), "{spool:?}");
             }
             self.leave(index);
         }

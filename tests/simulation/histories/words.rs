@@ -1,7 +1,7 @@
 //! The messages of a history.
 
 use verbale::message::ToolCallError;
-use verbale::{Content, Contents, Heard, HeardSource, MessageWrapper, Role, Timing, ToolCall, Value};
+use verbale::{Content, Contents, Heard, HeardSource, Role, Timing, ToolCall, Value};
 
 use super::call::Manager;
 use crate::dynamo::Dice;

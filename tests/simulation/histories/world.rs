@@ -6,9 +6,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
-use verbale::log::{
-    DeadLetter, Durability, LogErrorKind, LogWriter, Remedy, Spool, SpoolMemory, SpoolSettings, WriterSettings,
-};
+use verbale::log::{DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
+use verbale::testing::SpoolMemory;
 use verbale::{PlainMessage, Record};
 
 use super::call::{Call, Manager};
@@ -57,7 +56,7 @@ impl World {
         trace.begin(&dynamo);
         let log = Arc::new(DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())));
 
-        let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(seed)));
+        let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(seed)));
         settings = settings
             .with_parallel([1, 2, 64][dice.below(3) as usize])
             .with_batch([1, 3, 25][dice.below(3) as usize])
@@ -99,7 +98,7 @@ impl World {
 
     fn process(&self, memory: Option<SpoolMemory>) -> Process {
         let mut settings = self.settings.clone();
-        let spool = memory.as_ref().map(|memory| Arc::new(Spool::in_memory(memory, self.spool.clone()).unwrap()));
+        let spool = memory.as_ref().map(|memory| Arc::new(memory.open(self.spool.clone()).unwrap()));
         let usual = if spool.is_some() { Durability::Spooled } else { Durability::Stored };
         let level = self.acknowledge_at.unwrap_or(usual);
         if let Some(spool) = &spool {
@@ -161,8 +160,8 @@ impl World {
     pub fn leave(&self, index: usize) {
         let status = self.processes[index].writer.status();
         self.trace.count("record recovered from the spool", status.recovered);
-        self.trace.count("dead letter", status.dead_letters + status.taken);
-        self.trace.count("revision replaced while it waited", status.replaced);
+        self.trace.count("dead letter", status.dead_letters);
+        self.trace.count("revision replaced while it waited", status.dropped);
         self.trace.count("commit of the spool failed or found no room", status.unspooled);
         self.trace.count("records accepted", status.accepted);
     }
@@ -201,7 +200,7 @@ impl World {
             }
             LogErrorKind::Erased if call.is_erasing => {}
             LogErrorKind::Damaged if call.has_large => call.is_broken = true,
-            _ if error.remedy() != Remedy::None => {}
+            _ if matches!(error.kind(), LogErrorKind::Unavailable | LogErrorKind::NeedsOperator) => {}
             _ => panic!("call {} cannot be resumed: {error:?}", call.id),
         }
         false

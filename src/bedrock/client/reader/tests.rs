@@ -115,32 +115,83 @@ fn stop_reasons_are_mapped() {
     }
 }
 
+fn id(id: &str) -> ToolCallId {
+    ToolCallId::new(id).unwrap()
+}
+
+fn name() -> ToolName {
+    ToolName::new("get_user").unwrap()
+}
+
 #[test]
-fn malformed_call_is_an_error_without_its_arguments() {
+fn unreadable_call_is_reported_before_the_stop_without_its_arguments() {
     let deep = format!("{}{}", "[".repeat(40), "]".repeat(40));
     for (events, why) in [
         (
             vec![call(1, "a"), input(1, "{\"pin\": 4711,}"), end(1)],
-            "a tool call: arguments of 14 bytes are not JSON: error at line 1, column 14",
+            "arguments of 14 bytes are not JSON: error at line 1, column 14",
         ),
-        (vec![call(1, "a"), input(1, &deep), end(1)], "a tool call: lists and maps nest at most 32 deep"),
-        (vec![call(1, "my pin"), end(1)], "a tool call: "),
-        (vec![call(1, "a"), input(1, "{")], "a tool call without an end"),
-        (vec![input(1, "{")], "arguments without a tool call"),
+        (vec![call(1, "a"), input(1, &deep), end(1)], "lists and maps nest at most 32 deep"),
+        (vec![call(1, "a"), input(1, "{")], "the call has no end"),
     ] {
-        let failure = read(events.into_iter().chain([stop("tool_use")])).unwrap_err();
-        let Failure::Malformed(shown) = &failure else { panic!("{failure:?}") };
-        assert!(shown.starts_with(why) && !shown.contains("4711") && !shown.contains("my pin"), "{shown}");
+        let sound = [call(0, "b"), end(0)];
+        let (events, received) = read(sound.into_iter().chain(events).chain([stop("tool_use")])).unwrap();
+        let [sound, ModelEvent::UnreadableToolCall { id: of, name: tool, reason }, stop] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!((sound, of, tool), (&tool_call("b", json!({})), &id("a"), &name()));
+        assert_eq!(stop, &ModelEvent::Stop(StopReason::ToolUse));
+        assert!(reason.starts_with(why) && !reason.contains("4711"), "{}", reason.as_str());
+        assert_eq!(received.tool_calls, 1);
     }
+    let failure = read([input(1, "{")]).unwrap_err();
+    assert_eq!(failure, Failure::Malformed("arguments without a tool call".to_owned()));
 }
 
 #[test]
-fn call_is_dropped_when_the_answer_ends_within_it() {
-    for events in [vec![call(1, "a"), input(1, "{\"id\""), end(1)], vec![call(1, "a"), input(1, "{\"id\"")]] {
-        let (read, received) = read(events.into_iter().chain([stop("max_tokens")])).unwrap();
-        assert_eq!(read, [ModelEvent::Stop(StopReason::MaxTokens)]);
+fn call_that_the_answer_cuts_off_is_told_apart_from_one_without_arguments() {
+    let cut = |reason: StopReason| [ModelEvent::CutToolCall { id: id("a"), name: name() }, ModelEvent::Stop(reason)];
+    for events in [
+        vec![call(1, "a"), input(1, "{\"id\""), end(1)],
+        vec![call(1, "a"), input(1, "{\"id\"")],
+        vec![call(1, "a"), end(1)],
+        vec![call(1, "a")],
+    ] {
+        let (events, received) = read(events.into_iter().chain([stop("max_tokens")])).unwrap();
+        assert_eq!(events, cut(StopReason::MaxTokens));
         assert_eq!(received.tool_calls, 0);
     }
+    // Later contents, or complete arguments, show that the call is complete.
+    let (events, _) = read([call(1, "a"), end(1), text("So"), stop("max_tokens")]).unwrap();
+    let stop_event = ModelEvent::Stop(StopReason::MaxTokens);
+    assert_eq!(events, [tool_call("a", json!({})), ModelEvent::Text("So".into()), stop_event.clone()]);
+    let (events, _) = read([call(1, "a"), input(1, "{\"id\": 7}"), end(1), stop("max_tokens")]).unwrap();
+    assert_eq!(events, [tool_call("a", json!({"id": 7})), stop_event]);
+
+    let empty = ToolUseBlock::builder().tool_use_id("a").name("get_user").input(Document::Object([].into()));
+    let empty = ContentBlock::ToolUse(empty.build().unwrap());
+    let read_whole = |reason| AnswerReader::default().read_whole(whole(vec![empty.clone()], reason)).unwrap();
+    assert_eq!(read_whole("max_tokens")[..2], cut(StopReason::MaxTokens));
+    assert_eq!(read_whole("tool_use")[0], tool_call("a", json!({})));
+}
+
+#[test]
+fn any_id_and_name_of_the_model_is_taken() {
+    let (events, _) = read([call(0, "functions.balance:0"), end(0), stop("tool_use")]).unwrap();
+    assert_eq!(events[0], tool_call("functions.balance:0", json!({})));
+
+    let renamed = |events: Vec<ModelEvent>| match &events[0] {
+        ModelEvent::ToolCall(call) => (call.id().clone(), call.name().clone()),
+        other => panic!("{other:?}"),
+    };
+    let of = |id: &str| renamed(read([call(0, id), end(0), stop("tool_use")]).unwrap().0);
+    assert_eq!(of("my pin"), of("my pin"));
+    assert_ne!(of("my pin"), of("my_pin"));
+    let start = ToolUseBlockStart::builder().tool_use_id("a").name("browser.navigate").build().unwrap();
+    let start = ContentBlockStart::ToolUse(start);
+    let start = ContentBlockStartEvent::builder().content_block_index(0).start(start).build().unwrap();
+    let (_, tool) = renamed(read([Event::ContentBlockStart(start), end(0), stop("tool_use")]).unwrap().0);
+    assert!(tool.as_str().starts_with("browser_navigate-"), "{tool}");
 }
 
 fn whole(content: Vec<ContentBlock>, reason: &str) -> ConverseOutput {
@@ -171,7 +222,7 @@ fn answer_in_one_piece_has_the_same_events() {
     assert_eq!(reader.received(), Partial { text_bytes: 11, tool_calls: 1 });
 
     let mut reader = AnswerReader::default();
-    let failure = reader.read_whole(whole(vec![text, call("my pin")], "tool_use")).unwrap_err();
+    let failure = reader.read_whole(whole(vec![text, call("a")], "malformed_tool_use")).unwrap_err();
     assert!(matches!(failure, Failure::Malformed(_)));
     assert_eq!(reader.received(), Partial::default());
     let nothing = ConverseOutput::builder().stop_reason(types::StopReason::EndTurn).build().unwrap();

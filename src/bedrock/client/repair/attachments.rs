@@ -8,13 +8,17 @@ use super::Repairs;
 use crate::bedrock::attachment::{document_name, is_document_name};
 use crate::bedrock::escape::unavailable;
 use crate::bedrock::flatten::{documents, number_duplicate_names};
-use crate::bedrock::validate::{Attached, Place, Profile, attached, attached_part, document_bytes, image_bytes};
+use crate::bedrock::profile::Profile;
+use crate::bedrock::validate::{Attached, Place, attached, attached_part, document_bytes, image_bytes, longest_side};
 
 pub(super) fn repair(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
     replace_of_assistant(messages, repairs);
     if !profile.supports_videos {
         let is_video = |attached: Attached<'_>| matches!(attached, Attached::Video(_));
         replace(messages, is_video, "the model does not support videos", repairs);
+    }
+    if !profile.supports_images {
+        replace(messages, is_image(|_| true), "the model does not support images", repairs);
     }
     if !profile.supports_s3 {
         let why = "the model does not read from S3; add its bytes";
@@ -23,11 +27,16 @@ pub(super) fn repair(messages: &mut [Message], profile: &Profile, repairs: &mut 
     let is_large_image = is_image(|image| image_bytes(image) > profile.max_image_bytes);
     let why = format!("it is larger than {} bytes", profile.max_image_bytes);
     replace(messages, is_large_image, &why, repairs);
+    let is_long_image = is_image(|image| longest_side(image) > profile.max_image_side);
+    let why = format!("it is higher or wider than {} pixels", profile.max_image_side);
+    replace(messages, is_long_image, &why, repairs);
     let is_large_document = is_document(|document| document_bytes(document) > profile.max_document_bytes);
     let why = format!("it is larger than {} bytes", profile.max_document_bytes);
     replace(messages, is_large_document, &why, repairs);
     replace_oldest(messages, is_image(|_| true), profile.max_images, repairs);
     replace_oldest(messages, is_document(|_| true), profile.max_documents, repairs);
+    let is_counted = |attached: Attached<'_>| !matches!(attached, Attached::Video(_));
+    replace_oldest(messages, is_counted, profile.max_attachments, repairs);
     name_documents(messages, repairs);
     add_texts_beside_documents(messages, repairs);
 }

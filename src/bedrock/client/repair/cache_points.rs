@@ -4,7 +4,8 @@ use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
 
 use super::Repairs;
-use crate::bedrock::validate::{CachePlaces, Profile, allows_cache_point_after};
+use crate::bedrock::profile::{CachePlaces, Profile};
+use crate::bedrock::validate::allows_cache_point_after;
 
 /// Removes misplaced cache points. If too many are left, removes the oldest in messages first.
 pub(super) fn remove_surplus(input: &mut ConverseInput, profile: &Profile, repairs: &mut Repairs) {

@@ -5,6 +5,7 @@
 mod attachments;
 mod blocks;
 mod cache_points;
+mod config;
 mod tools;
 mod turns;
 
@@ -13,7 +14,7 @@ use std::fmt;
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message, SystemContentBlock};
 
-use crate::bedrock::validate::Profile;
+use crate::bedrock::profile::Profile;
 use crate::message::{PLACEHOLDER, is_blank};
 
 /// Repairs a request that Bedrock would refuse, and returns the repairs in order. Leaves a valid request unchanged.
@@ -47,13 +48,16 @@ use crate::message::{PLACEHOLDER, is_blank};
 pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<String> {
     let mut repairs = Repairs::default();
     remove_blank_prompts(input, &mut repairs);
-    tools::remove_duplicates(input, &mut repairs);
+    config::repair(input, profile, &mut repairs);
     let has_tools = input.tool_config.as_ref().is_some_and(|config| !config.tools.is_empty());
     let messages = input.messages.get_or_insert_default();
     blocks::repair(messages, &mut repairs);
+    tools::rename(messages, profile, &mut repairs);
     turns::merge(messages, &mut repairs);
     tools::replace_unpaired(messages, has_tools, &mut repairs);
+    tools::simplify_results(messages, profile, &mut repairs);
     tools::move_results_first(messages, profile, &mut repairs);
+    tools::move_calls_last(messages, profile, &mut repairs);
     tools::split_mixed(messages, profile, &mut repairs);
     attachments::repair(messages, profile, &mut repairs);
     turns::end_with_user(messages, profile, &mut repairs);

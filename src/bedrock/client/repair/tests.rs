@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::bedrock::validate::CachePlaces;
+use crate::bedrock::profile::CachePlaces;
 use crate::bedrock::{to_json, validate};
 
 mod random;
@@ -175,29 +175,29 @@ fn unpaired_calls_and_results_become_texts() {
         json!([
             [{"text": "\\[tool call: x]"},
              {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"z\"}]"}],
-            [{"toolUse": {"toolUseId": "a", "name": "get_user", "input": {}}},
-             {"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"b\"}]"},
+            [{"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"b\"}]"},
              {"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"a\"}]"},
-             {"text": "[tool call: {\"input\":{},\"name\":\"no name\",\"toolUseId\":\"c\"}]"}],
+             {"toolUse": {"toolUseId": "a", "name": "get_user", "input": {}}},
+             {"toolUse": {"toolUseId": "c", "name": "no_name-f208e82414ce", "input": {}}}],
             [{"toolResult": {"toolUseId": "a", "status": "success", "content": [{"json": {}}]}},
+             {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"json": {}}]}},
              {"text": "hello?"},
-             {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"c\"}]"},
              {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
             [{"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"a\"}]"},
              {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
             [{"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
         ]),
         &[
+            "messages.1.content.3: renamed the tool of a call, because Bedrock refuses the name",
             "messages.0.content.1: replaced a tool result with text, because it answers no call",
-            "messages.1.content.1: replaced a tool call with text, because it is invalid or has no result",
-            "messages.1.content.2: replaced a tool call with text, because it is invalid or has no result",
-            "messages.1.content.3: replaced a tool call with text, because it is invalid or has no result",
-            "messages.2.content.2: replaced a tool result with text, because it answers no call",
+            "messages.1.content.1: replaced a tool call with text, because it has no result",
+            "messages.1.content.2: replaced a tool call with text, because it has no result",
             "messages.2.content.3: replaced a tool result with text, because it answers no call",
-            "messages.3.content.0: replaced a tool call with text, because it is invalid or has no result",
+            "messages.3.content.0: replaced a tool call with text, because it has no result",
             "messages.3.content.1: replaced a tool result with text, because it answers no call",
             "messages.4.content.0: replaced a tool result with text, because it answers no call",
             "messages.2: moved tool results to the start",
+            "messages.1: moved tool calls after the other contents",
         ],
     );
 }

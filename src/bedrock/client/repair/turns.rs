@@ -3,7 +3,8 @@
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
 
 use super::{Repairs, placeholder};
-use crate::bedrock::validate::{Place, Profile};
+use crate::bedrock::profile::Profile;
+use crate::bedrock::validate::Place;
 
 /// Removes empty messages, merges neighbours with one role, and makes the first message the user's.
 pub(super) fn merge(messages: &mut Vec<Message>, repairs: &mut Repairs) {

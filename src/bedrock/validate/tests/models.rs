@@ -9,7 +9,7 @@ fn cache_points_are_refused_in_other_places() {
     let after_text = input(valid());
     assert_eq!(validate(&after_text, &nova), []);
     let [unknown] = &validate(&after_text, &Profile::default())[..] else { panic!() };
-    assert_eq!((unknown.kind, unknown.place), (ViolationKind::CachePoints, Place::Content(2, 3)));
+    assert_eq!((unknown.rule, unknown.place), ("cache-point", Place::Content(2, 3)));
     assert_eq!(unknown.to_string(), NOWHERE);
 
     let mut elsewhere = input(valid());
@@ -35,10 +35,7 @@ fn duplicate_tool_names_and_other_schemas_are_refused() {
     tools.push(tool("get_user"));
     let spec = ToolSpecification::builder().name("get_card").input_schema(ToolInputSchema::Json(object()));
     tools.push(Tool::ToolSpec(spec.build().unwrap()));
-    assert_violations(
-        &input,
-        [(ViolationKind::Tools, Place::Tool(1), NAMES), (ViolationKind::Tools, Place::Tool(2), SCHEMA)],
-    );
+    assert_violations(&input, [(Place::Tool(1), NAMES), (Place::Tool(2), SCHEMA)]);
 }
 
 #[test]
@@ -60,7 +57,7 @@ fn some_models_refuse_trailing_white_space() {
     let older = Profile::for_model("anthropic.claude-haiku-4-5-20251001-v1:0");
     let ending_with = |words| input([user([text("x ")]), assistant([text("y "), text(words)])]);
     let [violation] = &validate(&ending_with("Yes, "), &older)[..] else { panic!() };
-    assert_eq!((violation.kind, violation.place), (ViolationKind::Messages, Place::Content(1, 1)));
+    assert_eq!((violation.rule, violation.place), ("text-trailing-space", Place::Content(1, 1)));
     assert_eq!(violation.to_string(), WORDING);
     assert_eq!(validate(&ending_with("Yes,"), &older), []);
     assert_eq!(validate(&ending_with("Yes, "), &Profile::default()), []);

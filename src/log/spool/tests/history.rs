@@ -46,7 +46,7 @@ impl Model {
         let seq = |key: &RecordKey| key.position.seq();
         let has = |record: Option<&Record>, key: &RecordKey| record.is_some_and(|it| RecordKey::of(it) == *key);
         match change {
-            SpoolChange::Open(header) => self.call_of(&WriterLease::of(header)).opening = Some(header.clone()),
+            SpoolChange::Open(header) => self.call_of(&WriterLease::from(header)).opening = Some(header.clone()),
             SpoolChange::Close(lease, call_end) => self.call_of(lease).call_end = Some(call_end.clone()),
             SpoolChange::Opened(lease) => {
                 if let Some(call) = self.0.get_mut(lease.call_id()) {
@@ -156,11 +156,11 @@ proptest! {
             match restart {
                 0 => {
                     memory = memory.copy();
-                    spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
+                    spool = memory.open(SpoolSettings::default()).unwrap();
                 }
                 1 => {
                     drop(spool);
-                    spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
+                    spool = memory.open(SpoolSettings::default()).unwrap();
                 }
                 2 => {
                     spool.commit(changes).unwrap();
@@ -213,7 +213,7 @@ fn first_opening_survives_a_crash_at_any_write() {
     let opened = |writes| {
         let memory = SpoolMemory::default();
         memory.fail_after(Some(writes));
-        let is_open = Spool::in_memory(&memory, SpoolSettings::default()).is_ok();
+        let is_open = memory.open(SpoolSettings::default()).is_ok();
         assert_eq!(Model::of(&after_crash(&memory)), Model::default(), "after {writes} writes");
         is_open
     };
@@ -241,7 +241,7 @@ fn no_byte_of_an_erased_call_remains_after_a_crash() {
         memory.fail_after(Some(writes));
         let is_done = spool.commit(&[SpoolChange::Forget(call("CA"))]).is_ok();
         let crashed = memory.copy();
-        let found = Model::of(&Spool::in_memory(&crashed, SpoolSettings::default()).unwrap());
+        let found = Model::of(&crashed.open(SpoolSettings::default()).unwrap());
         if found.0.contains_key(&call("CA")) {
             assert!(!is_done, "after {writes} writes");
         } else {
@@ -269,6 +269,6 @@ fn stored_records_are_scrubbed_by_an_erasure_and_by_opening_an_empty_spool() {
     spool.commit(&[SpoolChange::Forget(call("CA"))]).unwrap();
     assert!(!memory.contains(secret.as_bytes()));
 
-    Spool::in_memory(&crashed, SpoolSettings::default()).unwrap();
+    crashed.open(SpoolSettings::default()).unwrap();
     assert!(!crashed.contains(secret.as_bytes()));
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::mime::{checked, known};
 use super::sniff::sniff;
 use super::{Document, Media, MediaKind, Source};
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 use crate::message::text::Text;
 
 impl Media {
@@ -94,7 +94,7 @@ fn checked_url(kind: Option<MediaKind>, url: Text) -> Result<(Source, Option<Tex
             "a URL has a scheme, a colon and no white space, as in `https://…`; these {} bytes are not one",
             url.len()
         );
-        return Err(MessageError::with_details(MessageErrorKind::Attachment, text));
+        return Err(MessageError::with_details(text));
     }
     if !scheme.eq_ignore_ascii_case("data") {
         return Ok((Source::Url(url), None));

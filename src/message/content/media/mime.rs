@@ -2,7 +2,7 @@
 
 use super::sniff::{DOCX, OLE_STORAGE, PDF, Sniffed, XLS, XLSX, ZIP, sniff};
 use super::{MediaKind, Source};
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 use crate::message::text::Text;
 
 /// The type of unknown bytes.
@@ -31,7 +31,7 @@ pub(super) fn checked(
             "the bytes are {}, not {given}; leave the MIME type out, or give the one of the bytes",
             found.mime_type
         );
-        return Err(MessageError::with_details(MessageErrorKind::Attachment, text));
+        return Err(MessageError::with_details(text));
     }
     if let Some(given_type) = essence {
         return if is_of(kind, &given_type) { Ok(given.map(Text::from)) } else { Err(not_of(kind, &given_type)) };
@@ -57,7 +57,7 @@ pub(super) fn essence(mime_type: &str) -> Result<String, MessageError> {
         Some((kind, subtype)) if is_token(kind) && is_token(subtype) => Ok(usual_name(&essence).to_owned()),
         _ => {
             let text = format!("a MIME type looks like `image/png`; these {} bytes are not one", mime_type.len());
-            Err(MessageError::with_details(MessageErrorKind::Attachment, text))
+            Err(MessageError::with_details(text))
         }
     }
 }
@@ -149,7 +149,7 @@ fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
 fn not_of(kind: Option<MediaKind>, essence: &str) -> MessageError {
     let kind = kind.map_or("a document", MediaKind::with_article);
     let text = format!("{kind} cannot be {essence}; add it as the kind that it is");
-    MessageError::with_details(MessageErrorKind::Attachment, text)
+    MessageError::with_details(text)
 }
 
 /// Returns the usual name of the type of an attachment: the given one, unless it contradicts the bytes, else the

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{not_empty, present};
+use crate::message::names::names;
 use crate::message::text::Text;
 use crate::message::value::Map;
 
@@ -27,15 +28,6 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The name of the kind in records.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "image",
-            Self::Audio => "audio",
-            Self::Video => "video",
-        }
-    }
-
     /// The name of the kind in a sentence.
     pub(crate) const fn with_article(self) -> &'static str {
         match self {
@@ -46,11 +38,7 @@ impl MediaKind {
     }
 }
 
-impl fmt::Display for MediaKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+names!(MediaKind { Image: "image", Audio: "audio", Video: "video" });
 
 /// The location of the data of a [`Media`] or [`Document`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

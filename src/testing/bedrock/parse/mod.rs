@@ -6,11 +6,15 @@ mod blocks;
 mod citations;
 mod node;
 
+use std::collections::HashMap;
+
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{
-    AnyToolChoice, AutoToolChoice, ConversationRole, InferenceConfiguration, Message, SpecificToolChoice,
-    SystemContentBlock, SystemTool, Tool, ToolChoice, ToolConfiguration, ToolInputSchema, ToolSpecification,
+    AnyToolChoice, AutoToolChoice, ConversationRole, GuardrailConfiguration, InferenceConfiguration, Message,
+    PerformanceConfiguration, ServiceTier, SpecificToolChoice, SystemContentBlock, SystemTool, Tool, ToolChoice,
+    ToolConfiguration, ToolInputSchema, ToolSpecification,
 };
+use aws_smithy_types::Document;
 use serde_json::Value as Json;
 
 use blocks::{KNOWN, built};
@@ -27,7 +31,7 @@ pub(super) fn operation(path: &str) -> Option<(String, bool)> {
     Some((percent_decoded(model_id)?, is_streaming))
 }
 
-/// Parses a request. Fields without effect on rules and answers are ignored, such as guardrails.
+/// Parses a request. Fields without effect on rules and answers are ignored, such as a guardrail's mode for streams.
 pub(super) fn input(model_id: String, body: &[u8]) -> Result<ConverseInput, Unreadable> {
     let json: Json = serde_json::from_slice(body).map_err(|_| Unreadable::new("JSON"))?;
     let root = Node::root(&json);
@@ -40,6 +44,10 @@ pub(super) fn input(model_id: String, body: &[u8]) -> Result<ConverseInput, Unre
             .set_inference_config(root.get("inferenceConfig", inference_config)?)
             .set_tool_config(root.get("toolConfig", tool_config)?)
             .set_additional_model_request_fields(fields)
+            .set_guardrail_config(root.get("guardrailConfig", guardrail)?)
+            .set_performance_config(root.get("performanceConfig", performance)?)
+            .set_service_tier(root.get("serviceTier", service_tier)?)
+            .set_request_metadata(root.get("requestMetadata", metadata)?)
             .build(),
     )
 }
@@ -69,6 +77,30 @@ fn inference_config(node: Node<'_>) -> Result<InferenceConfiguration, Unreadable
         .set_top_p(node.get("topP", |node| node.as_f32())?)
         .set_stop_sequences(node.list("stopSequences", |node| Ok(node.as_text()?.to_owned()))?)
         .build())
+}
+
+fn guardrail(node: Node<'_>) -> Result<GuardrailConfiguration, Unreadable> {
+    Ok(GuardrailConfiguration::builder()
+        .set_guardrail_identifier(node.optional_text("guardrailIdentifier")?)
+        .set_guardrail_version(node.optional_text("guardrailVersion")?)
+        .set_trace(node.get("trace", |trace| Ok(trace.as_text()?.into()))?)
+        .build())
+}
+
+fn performance(node: Node<'_>) -> Result<PerformanceConfiguration, Unreadable> {
+    let latency = node.get("latency", |latency| Ok(latency.as_text()?.into()))?;
+    Ok(PerformanceConfiguration::builder().set_latency(latency).build())
+}
+
+fn service_tier(node: Node<'_>) -> Result<ServiceTier, Unreadable> {
+    built(ServiceTier::builder().r#type(node.text("type")?.into()).build())
+}
+
+fn metadata(node: Node<'_>) -> Result<HashMap<String, String>, Unreadable> {
+    let document = node.document();
+    let entries = document.as_object().ok_or(Unreadable::new("an object"))?;
+    let text = |value: &Document| value.as_string().map(str::to_owned).ok_or(Unreadable::new("a text"));
+    entries.iter().map(|(key, value)| Ok((key.clone(), text(value)?))).collect()
 }
 
 fn tool_config(node: Node<'_>) -> Result<ToolConfiguration, Unreadable> {

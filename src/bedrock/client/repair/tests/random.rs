@@ -3,6 +3,8 @@
 use aws_sdk_bedrockruntime::types::{S3Location, VideoBlock, VideoFormat};
 
 use super::*;
+use crate::bedrock::identifier::Characters;
+use crate::bedrock::profile::Schemas;
 
 fn image_in_s3() -> ImageBlock {
     let source = ImageSource::S3Location(S3Location::builder().uri("s3://b/k").build().unwrap());
@@ -10,7 +12,12 @@ fn image_in_s3() -> ImageBlock {
 }
 
 fn id() -> impl Strategy<Value = String> {
-    prop_oneof![8 => "[abc]", 1 => Just("my pin is 4711".to_owned()), 1 => Just(String::new())]
+    prop_oneof![
+        8 => "[abc]",
+        1 => Just("my pin is 4711".to_owned()),
+        1 => Just("functions.pin:4711".to_owned()),
+        1 => Just(String::new()),
+    ]
 }
 
 fn words() -> impl Strategy<Value = String> {
@@ -70,9 +77,16 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
 fn profile() -> impl Strategy<Value = Profile> {
     let places =
         prop_oneof![Just(CachePlaces::Nowhere), Just(CachePlaces::SystemAndTexts), Just(CachePlaces::Everywhere)];
-    (any::<[bool; 6]>(), places, 0..4usize, 0..3usize).prop_map(|(flags, places, points, attachments)| {
+    let schemas = prop_oneof![Just(Schemas::Any), Just(Schemas::PlainTop), Just(Schemas::BasicTop)];
+    let ids = prop_oneof![Just(Characters::Narrow), Just(Characters::Wide)];
+    let kinds = (places, schemas, ids);
+    (any::<[bool; 10]>(), kinds, 0..4usize, 0..3usize).prop_map(|(flags, kinds, points, attachments)| {
         let mut profile = small();
         [
+            profile.tool_calls_last,
+            profile.result_status,
+            profile.result_images,
+            profile.supports_images,
             profile.must_end_with_user,
             profile.last_text_trimmed,
             profile.tool_results_first,
@@ -80,10 +94,11 @@ fn profile() -> impl Strategy<Value = Profile> {
             profile.supports_videos,
             profile.supports_s3,
         ] = flags;
-        profile.cache_points = places;
+        (profile.cache_points, profile.schemas, profile.ids) = kinds;
         profile.max_cache_points = points;
         profile.max_images = attachments;
         profile.max_documents = attachments;
+        profile.max_attachments = attachments + 1;
         profile
     })
 }

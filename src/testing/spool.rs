@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::{Database, StorageBackend};
 
-use super::error::{Fault, io_fault};
-use super::home::{self, Home};
+use crate::log::spool::{Fault, Home, io_fault, open_database};
+use crate::log::{LogError, Spool, SpoolSettings};
 
-/// A simulated disk for the [`Spool`](super::Spool) of tests and simulations.
+/// A simulated disk for a [`Spool`], which keeps everything in memory.
 ///
 /// The memory outlives the spool, and its clones share it. [`copy`](Self::copy) returns the state that a crash leaves,
 /// and [`fail_after`](Self::fail_after) crashes between any two writes or fills the disk.
@@ -30,6 +30,13 @@ struct Disk {
 type MemoryFile = Arc<Mutex<Vec<u8>>>;
 
 impl SpoolMemory {
+    /// Opens a spool on the disk. Only one spool may use it at a time.
+    ///
+    /// Errors are those of [`Spool::open`].
+    pub fn open(&self, settings: SpoolSettings) -> Result<Spool, LogError> {
+        Spool::in_home(Box::new(self.clone()), settings)
+    }
+
     /// Returns an independent copy of the current state, in which no write fails.
     #[must_use]
     pub fn copy(&self) -> Self {
@@ -56,7 +63,7 @@ impl SpoolMemory {
     }
 
     fn store(&self, file: &MemoryFile) -> Result<Database, Fault> {
-        home::open(MemoryStore { file: Arc::clone(file), disk: Arc::clone(&self.0) })
+        open_database(MemoryStore { file: Arc::clone(file), disk: Arc::clone(&self.0) })
     }
 }
 
