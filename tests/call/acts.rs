@@ -494,6 +494,43 @@ async fn successor_does_not_count_a_reply_as_heard_that_was_asked_for_before_the
 }
 
 #[tokio::test(start_paused = true)]
+async fn interrupted_outcome_is_told_again_though_all_words_count_as_heard() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let again = [calls("", "c1", "book"), words("It is booked."), words("I said that it is booked.")];
+    let call = log.open(&Scripted::new(again), bookings.tool(0).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms() - 10_000);
+    call.caller_started_speaking(call.now_ms());
+    // The caller only seemed to speak.
+    call.caller_said("").unwrap();
+    assert!(call.is_answerable());
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "I said that it is booked.");
+    play(&call, speech);
+    assert!(!call.is_answerable());
+}
+
+#[tokio::test(start_paused = true)]
+async fn lookup_that_panics_leaves_the_outcome_unknown() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let call = log.open(&Scripted::new([calls("", "c1", "book")]), bookings.tool(5_000).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    std::mem::forget((call, reply));
+    let panics = |_| -> std::future::Ready<Result<Option<Vec<ResultContent>>, ToolError>> {
+        std::panic::resume_unwind(Box::new("a lookup of the service"))
+    };
+    let call = log.resume(&Scripted::default(), bookings.tool(0).acts_once().resume(panics)).await;
+    pass(1).await;
+    assert!(shown(&call)[2].contains("c1: OutcomeUnknown"), "{:?}", shown(&call));
+}
+
+#[tokio::test(start_paused = true)]
 async fn repeated_success_settles_an_unknown_attempt() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let tool = |takes_ms| bookings.tool(takes_ms).acts_once().deduplicates_by_key();

@@ -85,9 +85,11 @@ impl Tool {
         F: Fn(ToolContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Option<Vec<ResultContent>>, ToolError>> + Send + 'static,
     {
+        let lookup = Arc::new(lookup);
         self.acting.lookup = Some(Arc::new(move |context| {
-            let looking_up = lookup(context);
-            Box::pin(async move { looking_up.await.map_err(Into::into) })
+            let lookup = lookup.clone();
+            // Called in the task, which catches its panic.
+            Box::pin(async move { lookup(context).await.map_err(Into::into) })
         }));
         self
     }
