@@ -171,7 +171,9 @@ impl CallEar {
     pub fn interrupt_speeches(&mut self, at_ms: i64, core: &mut Core) -> bool {
         let mut any = false;
         for speech in self.speeches.open() {
-            if self.speeches.interrupt(speech, at_ms, &mut core.manager) {
+            let is_cut = self.speeches.interrupt(speech, at_ms, &mut core.manager);
+            core.note_untold(self.speeches.reports(speech));
+            if is_cut {
                 self.note_heard(speech, core);
                 any = true;
             }

@@ -35,7 +35,7 @@ pub async fn speak(process: &Process) {
             return;
         }
         if !open.is_empty() && world.chance(20) {
-            // The caller is silent, and hears what there is to tell.
+            // The caller is silent and hears what is left to answer.
             world.pass(20_000).await;
             if process.call().is_answerable() {
                 converse(process).await;
@@ -50,7 +50,7 @@ pub async fn speak(process: &Process) {
     }
 }
 
-/// Listens in silence to all that there is to tell.
+/// Listens in silence until nothing is left to answer.
 pub async fn listen(process: &Process) {
     for _ in 0..12 {
         if !process.call().is_answerable() {
@@ -105,7 +105,7 @@ async fn converse(process: &Process) {
     for _ in 0..5 {
         let Ok(reply) = process.call().reply() else { return };
         match listen_to(process, reply).await {
-            // The service goes on with the reply if there is something left.
+            // The service continues the reply if something is left to answer.
             Heard::FalseStart if process.call().is_answerable() => {}
             Heard::ToItsEnd | Heard::Interrupted | Heard::FalseStart => return,
         }

@@ -31,7 +31,7 @@ pub fn effects(world: &World) {
     }
 }
 
-/// What the caller was told has happened. After a takeover, an older wish may count as not reported.
+/// Each confirmed wish has an effect. After a takeover, an older wish may count as not reported.
 pub fn confirmed(process: &Process) {
     let world = process.world();
     let truth = world.truth();

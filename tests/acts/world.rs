@@ -70,14 +70,14 @@ pub struct Plan {
     pub steps: u64,
 }
 
-/// What is really true, whatever the processes know.
+/// The facts, whatever the processes know.
 #[derive(Default)]
 pub struct Truth {
     pub wishes: Vec<Wish>,
     pub effects: Vec<Effect>,
     /// The idempotency keys of effects at the service.
     pub keys: BTreeSet<String>,
-    /// Calls of which a process has said that they run without the log.
+    /// Calls that a process reported to run without the log.
     pub unlogged: BTreeSet<String>,
     /// The wishes of results that arrived, with the process that got them.
     pub arrived: BTreeSet<(usize, u64)>,
@@ -166,12 +166,12 @@ impl World {
         self.0.dice.next_u64() % sides
     }
 
-    /// Returns true in so many of 100 cases.
+    /// Returns true with this probability in percent.
     pub fn chance(&self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// Returns true in so many of 100 cases, unless nothing goes wrong any more.
+    /// Returns true with this probability in percent, unless the history is calm.
     pub fn fault(&self, percent: u64) -> bool {
         self.chance(percent) && !self.is_calm()
     }
@@ -233,7 +233,7 @@ impl World {
         first.chain(&journal[skipped..]).map(|(at, line)| format!("{at:>8} {line}\n")).collect()
     }
 
-    /// Returns the wishes of which the caller has not heard that they are fulfilled.
+    /// Returns the wishes that are not confirmed.
     pub fn open_wishes(&self) -> Vec<usize> {
         let truth = self.truth();
         truth.wishes.iter().enumerate().filter(|(_, wish)| !wish.is_confirmed).map(|(number, _)| number).collect()
