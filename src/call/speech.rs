@@ -113,6 +113,18 @@ impl Reading {
 }
 
 impl Speech {
+    /// Returns whether the speech was interrupted. If nothing but an estimate says so, and by the estimate all of it was
+    /// heard, it was not.
+    pub fn was_cut_off(&self) -> bool {
+        match self.phase {
+            Phase::Interrupted { reported: None, .. } => {
+                self.started_ms.is_some() || self.heard.is_none_or(|heard| heard.len() < self.bytes())
+            }
+            Phase::Interrupted { .. } => true,
+            Phase::Open | Phase::Finished => false,
+        }
+    }
+
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }

@@ -162,8 +162,10 @@ impl Speeches {
         speech.reading.cut();
         let heard = speech.heard_by(&Played::Unknown, at_ms, ahead_ms, &self.rate, manager);
         speech.heard = Some(heard);
-        speech.set_end(at_ms, manager);
-        let is_cut = !speech.parts.is_empty() && (speech.started_ms.is_some() || heard.len() < speech.bytes());
+        let is_cut = !speech.parts.is_empty() && speech.was_cut_off();
+        if is_cut {
+            speech.set_end(at_ms, manager);
+        }
         self.apply_heard(id, manager);
         is_cut
     }
@@ -210,10 +212,9 @@ impl Speeches {
 
     /// Updates the heard text of a speech's messages. Another speech may share the first or last of them.
     fn apply_heard(&mut self, id: SpeechId, manager: &mut Manager) {
-        let messages = self.get_mut(id).map(|speech| speech.messages()).unwrap_or_default();
-        if self.is_interrupted(id)
-            && let Some(mut last) = messages.last().and_then(|last| manager.entry(last))
-        {
+        let Some(speech) = self.get_mut(id) else { return };
+        let (messages, was_cut_off) = (speech.messages(), speech.was_cut_off());
+        if was_cut_off && let Some(mut last) = messages.last().and_then(|last| manager.entry(last)) {
             // Even if all of it was heard: a process that takes the call over must not count it as played to its end.
             last.add_attribute(Attribute::SpeechInterrupted);
         }

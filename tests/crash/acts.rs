@@ -347,7 +347,7 @@ impl Model for Naive {
 fn told(window: &[Message]) -> String {
     let contents = || window.iter().flat_map(|message| message.contents().iter());
     let calls = || contents().filter_map(Content::as_tool_call);
-    let wish = calls().last().map(|call| wish_of(call.arguments())).unwrap();
+    let wish = calls().next_back().map(|call| wish_of(call.arguments())).unwrap();
     let succeeded = contents()
         .filter_map(Content::as_result)
         .filter(|result| matches!(result.outcome(), Outcome::Success(_)))

@@ -98,7 +98,7 @@ async fn second_model_answers_in_the_same_request_and_the_switch_is_visible() {
         scene.second.reply(ScriptedReply::text("On Friday.").usage(20, 3));
         assert_eq!(scene.turn().await, ("On Friday.".to_owned(), 0));
         let switch = format!("{CLAUDE} -> {NOVA}: {word}");
-        assert_eq!(scene.switches(), [switch.clone()]);
+        assert_eq!(scene.switches(), std::slice::from_ref(&switch));
         let requests = scene.requests();
         assert_eq!(requests.as_array().map(Vec::len), Some(1), "the engine sees one request");
         assert_eq!((&requests[0]["switches"], &requests[0]["failure"]), (&json!([switch]), &Json::Null));

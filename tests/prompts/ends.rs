@@ -93,7 +93,7 @@ async fn cut_answer_is_an_error_and_its_text_is_kept() {
             "user call_1: NotRun: The tool was not run: the answer was cut off. (false)"
         ]
     );
-    let (error, shown) = fail([ScriptedReply::text(" \n")]).await;
+    let (error, shown) = fail([ScriptedReply::text(" \n"), ScriptedReply::text(" \n")]).await;
     assert!(error.kind() == Kind::NoAnswer && error.to_string().contains("is blank") && shown.len() == 1, "{error:?}");
 }
 
