@@ -69,7 +69,7 @@ impl BedrockSettings {
         Self { profile, ..self }
     }
 
-    /// Sets the default inference settings. A request's own settings take precedence, as in [`Inference::or`].
+    /// Sets the default inference settings. A request's own settings take precedence, one by one.
     ///
     /// [`Inference::model_fields`] are the `additionalModelRequestFields` of Converse.
     #[must_use]
