@@ -59,10 +59,10 @@ impl Call {
         let records = match self {
             Self::Erased => return Err(LogError::erased(call_id)),
             Self::Unknown => return Ok(Put::Written),
-            Self::Known { header: Some(header), .. } if header.epoch() > lease.epoch() => {
-                return Err(LogError::fenced(call_id, lease.epoch(), header.epoch()));
+            Self::Known { header, records, .. } => {
+                header.as_ref().map_or(Ok(()), |header| header.tenure().check(lease))?;
+                records
             }
-            Self::Known { records, .. } => records,
         };
         let (position, id, revision) = (record.position(), record.id(), record.revision());
         match records.get(&position) {

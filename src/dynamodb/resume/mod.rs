@@ -27,13 +27,20 @@
 //! higher one in an item, a fence or the header, and returns [`LogError::Fenced`]. A process that does not reach step 3
 //! has no lease, and has written only epochs and fences.
 
+#[cfg(test)]
+mod explorer;
 mod fencing;
+mod positions;
+
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::change::not_live;
 use super::table_client::Written;
 use super::{DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallHeader, CallId, LogError, LoggedCall, WriterLease};
-use fencing::Fencing;
+use crate::clock::SystemRandomness;
+use crate::log::{CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease};
+use fencing::{Fenced, Fencing};
 
 /// A call whose older writers are fenced.
 pub(super) struct TakenOver {
@@ -42,85 +49,145 @@ pub(super) struct TakenOver {
 }
 
 impl DynamoLog {
-    /// Takes a call over and returns it. No older writer can change the returned records or add to them. See
+    /// Takes a call over at once and returns it. No older writer can change the returned records or add to them. See
     /// [`resume_call`](crate::log::CallLog::resume_call).
     ///
-    /// Takes two writes of the header, and a refused one if the call was resumed before. Each pass takes a consistent read
-    /// of the call, a write of each message and summary, and a write of one unit for each fence: one after each message
-    /// that no summary covers, and one for the next message. Eight requests run at a time. Each time the older writer
-    /// writes during a pass, another pass follows.
+    /// Takes a read and two writes of the header. Each pass takes a consistent read of the call, a write of each message
+    /// and summary, and a write of one unit for each fence: one after each message that no summary covers, one for the
+    /// next message, and one for each that is missing. Eight requests run at a time. Each time the older writer writes
+    /// during a pass, another pass follows.
     ///
-    /// Returns an error if the call was never opened, has expired or was erased, if another process resumed it at the same
-    /// time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again if
-    /// the error is [retryable](LogError::is_retryable). The older writers may be fenced even after an error.
+    /// Returns an error if the call was never opened, has expired or was erased, if another process takes it over at the
+    /// same time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again
+    /// if the error is [retryable](LogError::is_retryable). After an error the older writer can take the call back.
     pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let taken = self.take_over(call_id).await?;
-        let records = taken.items.into_iter().map(from_item).collect::<Result<_, _>>()?;
-        Ok(LoggedCall::new(Some(taken.header), records))
+        logged(taken.header, taken.items)
     }
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
-        let header = self.raise_epoch(call_id).await?;
-        let fencing = Fencing {
-            log: self,
-            call_id,
-            epoch: header.epoch(),
-            expires_at_s: WriterLease::from(&header).expires_at_s(),
+        let seen = self.live_header(call_id).await?;
+        let nonce = || Nonce::random(&SystemRandomness);
+        let candidate = self.change_tenure(call_id, &seen.tenure().change(TenureStep::Commit, nonce())).await?;
+        let serve = candidate.tenure().change(TenureStep::Serve, nonce());
+        let taken = async {
+            let Fenced { items, .. } = Fencing { log: self, call_id, epoch: candidate.epoch() }.run().await?;
+            Ok(TakenOver { header: self.change_tenure(call_id, &serve).await?, items })
         };
-        let items = fencing.run().await?;
-        let header = self.finish(call_id, header.epoch()).await?;
-        self.settle_expiry(&header, &WriterLease::from(&header)).await?;
-        Ok(TakenOver { header, items })
-    }
-
-    /// Raises the epoch by one, on the condition that it has not changed since a refused attempt returned it. A request
-    /// that timed out and arrives late therefore cannot fence a later writer. After an unknown outcome, a repetition may
-    /// raise the epoch once more, which is harmless.
-    async fn raise_epoch(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
-        let mut epoch = 1;
-        loop {
-            let request = self.header_update(call_id);
-            let live = request.get_condition_expression().clone().unwrap_or_default();
-            let is_current = if epoch == 1 { "attribute_not_exists(#epoch)" } else { "#epoch = :epoch" };
-            let mut request = request
-                .update_expression("SET #epoch = :next REMOVE #ended, #reason, #messages, #summaries, #last_seq")
-                .condition_expression(format!("{live} AND {is_current}"))
-                .expression_attribute_names("#epoch", names::EPOCH)
-                .expression_attribute_names("#ended", names::ENDED)
-                .expression_attribute_names("#reason", names::REASON)
-                .expression_attribute_names("#messages", names::MESSAGES)
-                .expression_attribute_names("#summaries", names::SUMMARIES)
-                .expression_attribute_names("#last_seq", names::LAST_SEQ)
-                .expression_attribute_values(":next", item::number(epoch + 1));
-            if epoch > 1 {
-                request = request.expression_attribute_values(":epoch", item::number(epoch));
-            }
-            match self.update_header(call_id, request).await? {
-                Written::Done(item) => return header::from_item(&item),
-                // Epochs only grow, so the loop ends: another process made progress in each lost round.
-                Written::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
-                    epoch = item::epoch(&found);
-                }
-                Written::Refused(found) => return Err(not_live(call_id, found.as_ref())),
-            }
+        let taken = taken.await;
+        if taken.is_err() {
+            // If this fails, too, the older writer takes the call back once it finds this candidate silent.
+            let _ = self.change_tenure(call_id, &candidate.tenure().change(TenureStep::GiveUp, nonce())).await;
         }
+        taken
     }
 
-    async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<CallHeader, LogError> {
-        let request = self.header_update(call_id);
-        let live = request.get_condition_expression().clone().unwrap_or_default();
-        let request = request
-            .update_expression("SET #fenced = :epoch")
-            .condition_expression(format!("{live} AND #epoch = :epoch"))
-            .expression_attribute_names("#epoch", names::EPOCH)
-            .expression_attribute_names("#fenced", names::FENCED)
-            .expression_attribute_values(":epoch", item::number(epoch));
-        match self.update_header(call_id, request).await? {
-            Written::Done(item) => header::from_item(&item),
+    /// Fences the older writers for a candidate; see [`fence_call`](crate::log::CallLog::fence_call).
+    pub(super) async fn fence(&self, lease: &WriterLease) -> Result<LoggedCall, LogError> {
+        let Fenced { header, items } =
+            Fencing { log: self, call_id: lease.call_id(), epoch: lease.epoch() }.run().await?;
+        logged(header::from_item(&header)?, items)
+    }
+
+    /// Makes one step of a takeover: a write of the header, on the condition that [`Tenure::after`](crate::log::Tenure)
+    /// has for it.
+    pub(super) async fn change_tenure(&self, call_id: &CallId, change: &TenureChange) -> Result<CallHeader, LogError> {
+        if change.step == TenureStep::Fence {
+            let fenced = Fencing { log: self, call_id, epoch: change.epoch }.run().await?;
+            return header::from_item(&fenced.header);
+        }
+        let header = match self.update_header(call_id, self.tenure_update(call_id, change)).await? {
+            Written::Done(item) => header::from_item(&item)?,
             Written::Refused(Some(found)) if self.is_live(&found) => {
-                Err(LogError::fenced(call_id, epoch, item::epoch(&found)))
+                let tenure = header::tenure(&found);
+                match tenure.after(change) {
+                    // The step was made, and its answer was lost.
+                    Ok(after) if after == tenure => header::from_item(&found)?,
+                    Ok(_) => return Err(change.refused(call_id, Refused::Changed, &tenure)),
+                    Err(refused) => return Err(change.refused(call_id, refused, &tenure)),
+                }
             }
-            Written::Refused(found) => Err(not_live(call_id, found.as_ref())),
+            Written::Refused(found) => return Err(not_live(call_id, found.as_ref())),
+        };
+        if change.step == TenureStep::Serve {
+            self.settle_expiry(&header, &WriterLease::from(&header)).await?;
         }
+        Ok(header)
     }
+
+    /// Returns the update of a step. Its condition names the epoch and the nonce that the header must have, so it can
+    /// neither create a header nor apply late, behind another write of the header.
+    fn tenure_update(&self, call_id: &CallId, change: &TenureChange) -> UpdateItemFluentBuilder {
+        let request = self.header_update(call_id);
+        let mut condition = request.get_condition_expression().clone().unwrap_or_default();
+        let mut names = vec![("#epoch", names::EPOCH)];
+        let mut values = vec![(":nonce", item::text(change.nonce.to_text()))];
+        // A header that was never taken over has no epoch.
+        condition += if change.epoch == 1 {
+            " AND (attribute_not_exists(#epoch) OR #epoch = :epoch)"
+        } else {
+            " AND #epoch = :epoch"
+        };
+        values.push((":epoch", item::number(change.epoch)));
+        match change.seen {
+            None => {}
+            // An earlier version of this library wrote the header.
+            Some(seen) if seen == Nonce::default() => condition += " AND attribute_not_exists(#nonce)",
+            Some(seen) => {
+                condition += " AND #nonce = :seen";
+                values.push((":seen", item::text(seen.to_text())));
+            }
+        }
+        let mut update = "SET #nonce = :nonce".to_owned();
+        match change.step {
+            TenureStep::Fence | TenureStep::Renew => {}
+            TenureStep::Commit => {
+                update += ", #epoch = :next, #taking = :true";
+                names.push(("#taking", names::TAKING));
+                values.push((":next", item::number(change.epoch + 1)));
+                values.push((":true", AttributeValue::Bool(true)));
+            }
+            TenureStep::Serve => {
+                update += ", #fenced = :epoch REMOVE #taking";
+                for (placeholder, name) in ENDING {
+                    update += &format!(", {placeholder}");
+                    names.push((placeholder, name));
+                }
+                names.extend([("#taking", names::TAKING), ("#fenced", names::FENCED)]);
+            }
+            TenureStep::GiveUp => {
+                update += " REMOVE #taking";
+                names.push(("#taking", names::TAKING));
+            }
+            TenureStep::Reclaim { served } => {
+                update += ", #epoch = :next REMOVE #taking";
+                names.extend([("#taking", names::TAKING), ("#fenced", names::FENCED)]);
+                values.push((":next", item::number(change.epoch + 1)));
+                if served == 1 {
+                    condition += " AND attribute_not_exists(#fenced)";
+                } else {
+                    condition += " AND #fenced = :served";
+                    values.push((":served", item::number(served)));
+                }
+            }
+        }
+        let request = request.update_expression(update).condition_expression(condition);
+        let request =
+            names.into_iter().fold(request, |request, (at, name)| request.expression_attribute_names(at, name));
+        values.into_iter().fold(request, |request, (at, value)| request.expression_attribute_values(at, value))
+    }
+}
+
+/// The attributes of a call's end.
+const ENDING: [(&str, &str); 5] = [
+    ("#ended", names::ENDED),
+    ("#reason", names::REASON),
+    ("#messages", names::MESSAGES),
+    ("#summaries", names::SUMMARIES),
+    ("#last_seq", names::LAST_SEQ),
+];
+
+fn logged(header: CallHeader, items: Vec<Item>) -> Result<LoggedCall, LogError> {
+    let records = items.into_iter().map(from_item).collect::<Result<_, _>>()?;
+    Ok(LoggedCall::new(Some(header), records))
 }

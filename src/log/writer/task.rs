@@ -61,7 +61,7 @@ impl WriterTask {
         let (spool, timeout, batch) = (settings.spool.clone(), settings.attempt_timeout, settings.batch);
         Self {
             spooling: settings.spool.clone().map(Spooling::new),
-            attempts: Attempts { log, spool, timeout, batch },
+            attempts: Attempts { log, spool, timeout, batch, randomness: settings.randomness.clone() },
             settings,
             shared,
             inbox,
@@ -182,6 +182,18 @@ impl WriterTask {
 
     fn update_lag(&self) {
         *unpoisoned(&self.shared.counters.oldest) = self.outstanding.values().next().copied();
+    }
+
+    /// Schedules the next renewal of a call's lease.
+    pub(super) fn schedule_renewal(&mut self, key: &Key) {
+        let Some(every) = self.settings.lease_renewal else { return };
+        let Some(state) = self.calls.get_mut(key) else { return };
+        if !state.is_live() {
+            state.renew_at = None;
+            return;
+        }
+        let at = *state.renew_at.get_or_insert_with(|| from_now(every));
+        self.schedule_if_idle(key, at.saturating_duration_since(Instant::now()));
     }
 
     /// Removes the state of a call without work and handles.
