@@ -4,7 +4,6 @@ use super::attribute::{AttributeError, Form, LEVELS, image, json_of};
 use super::keys::{self, ItemKey};
 use super::table_client::Written;
 use super::{DynamoLog, Item, caller, day, item, names};
-use crate::clock::SystemRandomness;
 use crate::log::{CallEnd, CallHeader, CallId, CallerId, Cursor, LogError, LogErrorKind, Nonce, Put, Tenant, Tenure};
 
 impl DynamoLog {
@@ -38,7 +37,7 @@ impl DynamoLog {
 
 /// Returns a value for [`names::NONCE`].
 pub(super) fn new_nonce() -> String {
-    Nonce::random(&SystemRandomness).to_text()
+    Nonce::random().to_text()
 }
 
 /// Returns who writes the call, as its header says.

@@ -38,7 +38,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::change::not_live;
 use super::table_client::Written;
 use super::{DynamoLog, Item, from_item, header, item, names};
-use crate::clock::SystemRandomness;
 use crate::log::{CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease};
 use fencing::{Fenced, Fencing};
 
@@ -67,9 +66,8 @@ impl DynamoLog {
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
         let seen = self.live_header(call_id).await?;
-        let nonce = || Nonce::random(&SystemRandomness);
-        let candidate = self.change_tenure(call_id, &seen.tenure().change(TenureStep::Commit, nonce())).await?;
-        let serve = candidate.tenure().change(TenureStep::Serve, nonce());
+        let candidate = self.change_tenure(call_id, &seen.tenure().change(TenureStep::Commit, Nonce::random())).await?;
+        let serve = candidate.tenure().change(TenureStep::Serve, Nonce::random());
         let taken = async {
             let Fenced { items, .. } = Fencing { log: self, call_id, epoch: candidate.epoch() }.run().await?;
             Ok(TakenOver { header: self.change_tenure(call_id, &serve).await?, items })
@@ -77,7 +75,7 @@ impl DynamoLog {
         let taken = taken.await;
         if taken.is_err() {
             // If this fails, too, the older writer takes the call back once it finds this candidate silent.
-            let _ = self.change_tenure(call_id, &candidate.tenure().change(TenureStep::GiveUp, nonce())).await;
+            let _ = self.change_tenure(call_id, &candidate.tenure().change(TenureStep::GiveUp, Nonce::random())).await;
         }
         taken
     }

@@ -7,7 +7,6 @@ use tokio::time::timeout;
 
 use super::call::Operation;
 use super::contest::Contested;
-use crate::clock::Randomness;
 use crate::log::{
     CallChange, CallLog, LogError, LogErrorKind, Nonce, Put, Spool, TenureChange, TenureStep, WriterLease,
 };
@@ -38,7 +37,6 @@ pub(super) struct Attempts {
     /// For each request to the log.
     pub timeout: Duration,
     pub batch: usize,
-    pub randomness: Arc<dyn Randomness>,
 }
 
 /// The maximum bytes of a batch from the spool. A larger record is a batch of its own.
@@ -63,9 +61,9 @@ impl Attempts {
                 let closed = self.with_timeout("closing", &lease, self.log.change_call(call_id, &change)).await;
                 Attempted::Closed(closed.map(drop))
             }
-            Operation::Contest(watch) => Attempted::Contested(self.contest(&lease, watch, self.nonce()).await),
+            Operation::Contest(watch) => Attempted::Contested(self.contest(&lease, watch, Nonce::random()).await),
             Operation::Renew => {
-                let (step, epoch, nonce) = (TenureStep::Renew, lease.epoch(), self.nonce());
+                let (step, epoch, nonce) = (TenureStep::Renew, lease.epoch(), Nonce::random());
                 let change = CallChange::Takeover(TenureChange { step, epoch, seen: None, nonce });
                 let renewed =
                     self.with_timeout("renewing the lease of", &lease, self.log.change_call(call_id, &change));
@@ -121,10 +119,6 @@ impl Attempts {
             Some(current) => Err(LogError::superseded(lease.call_id(), lease.epoch(), current)),
             None => Ok(()),
         }
-    }
-
-    fn nonce(&self) -> Nonce {
-        Nonce::random(&*self.randomness)
     }
 
     pub(super) async fn with_timeout<T>(

@@ -21,7 +21,7 @@ pub struct WriterSettings {
     pub(super) max_call_bytes: usize,
     pub(super) max_bytes: usize,
     acknowledge_at: Option<Durability>,
-    pub(super) randomness: Arc<dyn Randomness>,
+    randomness: Arc<dyn Randomness>,
     pub(super) takeover: Takeover,
     pub(super) lease_renewal: Option<Duration>,
     pub(super) spool: Option<Arc<Spool>>,

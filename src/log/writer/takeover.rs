@@ -191,7 +191,7 @@ impl CallTakeover<'_> {
             sleep(POLL.min(wait)).await;
             header = self.header().await?;
         }
-        let change = first.change(TenureStep::Commit, self.nonce());
+        let change = first.change(TenureStep::Commit, Nonce::random());
         *unpoisoned(&self.commit) = Some(change.nonce);
         match self.step("committing to", CallChange::Takeover(change)).await {
             Ok(header) => Ok(Some(header)),
@@ -237,7 +237,7 @@ impl CallTakeover<'_> {
         loop {
             sleep(RENEWAL).await;
             let Some(tenure) = *unpoisoned(&self.candidate) else { continue };
-            let renewal = CallChange::Takeover(tenure.change(TenureStep::Renew, self.nonce()));
+            let renewal = CallChange::Takeover(tenure.change(TenureStep::Renew, Nonce::random()));
             let header = match self.step("renewing the lease of", renewal).await {
                 // The header may have changed by a hold, or by a renewal whose answer was lost.
                 Err(error) if error.is_retryable() => self.header().await,
@@ -254,7 +254,7 @@ impl CallTakeover<'_> {
         let mut failures = 0;
         loop {
             let Some(tenure) = *unpoisoned(&self.candidate) else { return Err(self.resumed_elsewhere()) };
-            let serve = CallChange::Takeover(tenure.change(TenureStep::Serve, self.nonce()));
+            let serve = CallChange::Takeover(tenure.change(TenureStep::Serve, Nonce::random()));
             let error = match self.step("resuming", serve).await {
                 Err(error) if error.is_retryable() => error,
                 served => return served,
@@ -297,7 +297,7 @@ impl CallTakeover<'_> {
             if !is_mine {
                 return;
             }
-            let give_up = CallChange::Takeover(tenure.change(TenureStep::GiveUp, self.nonce()));
+            let give_up = CallChange::Takeover(tenure.change(TenureStep::GiveUp, Nonce::random()));
             match self.step("giving up", give_up).await {
                 Err(error) if error.is_retryable() => {
                     failures += 1;
@@ -318,7 +318,7 @@ impl CallTakeover<'_> {
     /// Returns why the call has no header. No header has the nonce of this step, so it changes nothing.
     async fn missing(&self) -> LogError {
         let step = CallChange::Takeover(
-            Tenure { nonce: self.nonce(), ..Tenure::default() }.change(TenureStep::GiveUp, self.nonce()),
+            Tenure { nonce: Nonce::random(), ..Tenure::default() }.change(TenureStep::GiveUp, Nonce::random()),
         );
         match self.step("resuming", step).await {
             Err(error) => error,
@@ -360,10 +360,6 @@ impl CallTakeover<'_> {
     async fn pause(&self, failures: u32, failure: LogError) {
         *unpoisoned(&self.failure) = Some(failure);
         sleep(self.settings.backoff_after(failures, MAX_BACKOFF)).await;
-    }
-
-    fn nonce(&self) -> Nonce {
-        Nonce::random(&*self.settings.randomness)
     }
 
     fn late(&self, late: tokio::time::error::Elapsed) -> LogError {

@@ -61,7 +61,7 @@ impl WriterTask {
         let (spool, timeout, batch) = (settings.spool.clone(), settings.attempt_timeout, settings.batch);
         Self {
             spooling: settings.spool.clone().map(Spooling::new),
-            attempts: Attempts { log, spool, timeout, batch, randomness: settings.randomness.clone() },
+            attempts: Attempts { log, spool, timeout, batch },
             settings,
             shared,
             inbox,

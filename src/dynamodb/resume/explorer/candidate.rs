@@ -195,12 +195,9 @@ impl World {
         }
         let taken: BTreeSet<Position> =
             (0..SLOTS).filter(|slot| read[*slot].is_some()).map(|slot| Position::message(slot as u32)).collect();
-        let next = taken.last().map_or(0, |last| last.seq() + 1);
         for position in positions::open(&taken).into_iter().filter(|position| position.summary_number().is_none()) {
             let slot = position.seq() as usize;
-            let is_hole = position.seq() != next;
-            let is_skipped = slot >= SLOTS || is_hole && self.left.mutant == Mutant::NoHoleFences;
-            if !is_skipped && self.slots[slot] != (Slot::Fence { epoch }) {
+            if slot < SLOTS && self.slots[slot] != (Slot::Fence { epoch }) {
                 steps.push(Request::Fence { epoch, served: tenure.served, slot: slot as u8 });
             }
         }

@@ -26,8 +26,6 @@ enum Mutant {
     ReclaimFromServer,
     /// A candidate stamps no item.
     NoStamps,
-    /// A candidate puts no fence into a hole.
-    NoHoleFences,
     /// A writer with a gap counts a record as stored without reading the header.
     NoGapCheck,
     /// A header step compares the epoch alone.
