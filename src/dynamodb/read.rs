@@ -82,7 +82,7 @@ impl CallItems {
         let fenced = self.fenced();
         self.others
             .into_iter()
-            .filter(move |item| Slot::of(item).is_shown(fenced) && (is_held || !item::is_expired(item, now_s)))
+            .filter(move |item| Slot::of(Some(item)).is_shown(fenced) && (is_held || !item::is_expired(item, now_s)))
     }
 
     /// Returns the epoch since which the call's writer serves.

@@ -62,7 +62,8 @@ impl<I: PartialEq> Slot<I> {
 
 impl Slot<()> {
     /// Returns the state of an item, without its message.
-    pub fn of(found: &Item) -> Self {
+    pub fn of(found: Option<&Item>) -> Self {
+        let Some(found) = found else { return Self::Free };
         let epoch = item::epoch(found);
         if item::is_erased(found) {
             Self::Erased
@@ -155,4 +156,96 @@ fn late(served: u32, values: &mut Vec<(&'static str, AttributeValue)>) -> &'stat
     values.push((":served", item::number(served)));
     values.push((":erased", item::text(names::ENTITY_ERASED)));
     " OR (#entity <> :erased AND #entity <> :fence AND (attribute_not_exists(#epoch) OR #epoch < :served))"
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use super::*;
+    use crate::dynamodb::table_client::Written;
+    use crate::dynamodb::{DynamoLog, Table, create_table, header};
+    use crate::embedded::EmbeddedDynamo;
+    use crate::log::CallId;
+
+    const EPOCHS: [u32; 3] = [1, 2, 3];
+
+    fn slots() -> Vec<Slot<char>> {
+        let mut slots = vec![Slot::Free, Slot::Erased];
+        for epoch in EPOCHS {
+            if epoch > 1 {
+                slots.push(Slot::Fence { epoch });
+            }
+            let records = ['a', 'b'].into_iter().flat_map(|id| [1, 2].map(|revision| (id, revision)));
+            slots.extend(records.map(|(id, revision)| Slot::Record { epoch, id, revision }));
+        }
+        slots
+    }
+
+    fn item_of(call_id: &CallId, slot: Slot<char>) -> Option<Item> {
+        let of = |entity: &str, epoch: u32| {
+            let mut item = header::item_of(call_id, "MSG#00000000", entity);
+            if epoch > 1 {
+                item.insert(names::EPOCH.to_owned(), item::number(epoch));
+            }
+            item
+        };
+        match slot {
+            Slot::Free => None,
+            Slot::Erased => Some(of(names::ENTITY_ERASED, 1)),
+            Slot::Fence { epoch } => Some(of(names::ENTITY_FENCE, epoch)),
+            Slot::Record { epoch, id, revision } => {
+                let mut item = of(names::ENTITY_MESSAGE, epoch);
+                item.insert(names::ID.to_owned(), item::text(id));
+                item.insert(names::REVISION.to_owned(), item::number(revision));
+                Some(item)
+            }
+        }
+    }
+
+    /// Sends a write with a condition to a table that holds only this slot. Returns whether it was applied.
+    async fn is_applied(log: &DynamoLog, slot: Slot<char>, condition: Condition, is_update: bool) -> bool {
+        let call_id = CallId::new("CA1").unwrap();
+        let keys = item::keys_of(&header::item_of(&call_id, "MSG#00000000", ""));
+        log.db.delete(log.db.client.delete_item().set_key(Some(keys.clone())), String::new).await.unwrap();
+        if let Some(item) = item_of(&call_id, slot) {
+            log.db.put(log.db.client.put_item().set_item(Some(item)), String::new).await.unwrap();
+        }
+        let written = if is_update {
+            let update = log.db.client.update_item().set_key(Some(keys)).update_expression("SET #epoch = :epoch");
+            log.db.update(condition.of_update(update), String::new).await
+        } else {
+            let put = log.db.client.put_item().set_item(Some(header::item_of(&call_id, "MSG#00000000", "message")));
+            log.db.put(condition.of_put(put), String::new).await
+        };
+        matches!(written.unwrap(), Written::Done(_))
+    }
+
+    #[tokio::test]
+    async fn conditions_have_the_same_rules_as_the_pure_functions() {
+        let client = EmbeddedDynamo::in_memory().unwrap().client();
+        create_table(&client, &Table::default()).await.unwrap();
+        let log = DynamoLog::new(client);
+        let call_id = CallId::new("CA1").unwrap();
+        for slot in slots() {
+            for epoch in EPOCHS {
+                for served in 1..=epoch {
+                    let lease = WriterLease::restored(call_id.clone(), epoch, served, None);
+                    let context = format!("{slot:?}, {epoch}, {served}");
+                    let may_put = slot.may_put(epoch, served, &'a', 2);
+                    assert_eq!(is_applied(&log, slot, put(&lease, "a", 2), false).await, may_put, "put: {context}");
+                    let may_fence = slot.may_fence(epoch, served);
+                    assert_eq!(
+                        is_applied(&log, slot, fence(epoch, served), false).await,
+                        may_fence,
+                        "fence: {context}"
+                    );
+                }
+                let stamp = stamp(epoch, item::number(2));
+                assert_eq!(
+                    is_applied(&log, slot, stamp, true).await,
+                    slot.may_stamp(epoch, 2),
+                    "stamp: {slot:?}, {epoch}"
+                );
+            }
+        }
+    }
 }

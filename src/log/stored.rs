@@ -66,7 +66,7 @@ impl From<&CallHeader> for StoredHeader {
             expires: header.expires_at_s(),
             epoch,
             fenced: (served != epoch).then_some(served),
-            nonce: (nonce != Nonce::default()).then(|| nonce.to_text()),
+            nonce: (nonce != Nonce::default()).then(|| format!("{:x}", nonce.0)),
             taking: is_contended,
             ended: header.call_end().map(StoredCallEnd::from),
             held: header.is_held(),

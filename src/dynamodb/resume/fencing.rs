@@ -8,8 +8,9 @@ use futures_util::stream::{self, StreamExt};
 use super::positions;
 use crate::dynamodb::change::not_live;
 use crate::dynamodb::read::CallItems;
+use crate::dynamodb::rules::{self, Slot};
 use crate::dynamodb::table_client::Written;
-use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names, rules};
+use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names};
 use crate::log::{CallId, LogError, LogErrorKind, WriterLease};
 
 /// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
@@ -152,14 +153,13 @@ impl Fencing<'_> {
     /// epoch.
     fn found(&self, written: Written) -> Result<Found, LogError> {
         let Written::Refused(found) = written else { return Ok(Found::Unchanged) };
-        if found.as_ref().is_some_and(item::is_erased) {
-            return Err(LogError::erased(self.call_id));
+        match Slot::of(found.as_ref()) {
+            Slot::Erased => Err(LogError::erased(self.call_id)),
+            Slot::Fence { epoch } | Slot::Record { epoch, .. } if epoch > self.epoch => {
+                Err(LogError::superseded(self.call_id, self.epoch, epoch))
+            }
+            _ => Ok(Found::Changed),
         }
-        let current = found.as_ref().map_or(1, item::epoch);
-        if current > self.epoch {
-            return Err(LogError::superseded(self.call_id, self.epoch, current));
-        }
-        Ok(Found::Changed)
     }
 
     fn subject(&self) -> String {

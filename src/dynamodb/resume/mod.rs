@@ -1,31 +1,64 @@
-//! Takeover of a call: fences its older writers, then reads it.
+//! Takeover of a call: look, commit, fence, serve.
 //!
 //! DynamoDB cannot fence a partition, and a transaction that checks the header with each put costs twice as much. A put
-//! therefore checks only its own item, and resuming prepares every item that an older writer could still write:
+//! therefore checks only its own item, by the conditions in [`rules`](super::rules). A write to an item already stops its
+//! writer, so nothing is written before a takeover is decided, and a candidate that has not served can be taken back from.
 //!
-//! 1. Raise the header's `epoch` to a new value E, which only this writer gets. Older writers can no longer close the
-//!    call.
-//! 2. Read all items. Set the epoch of each older message and summary to E, on the condition that its revision has not
-//!    changed. Put a *fence*, an empty item of epoch E, at the position of the next message, and at the position of the
-//!    next summary after each message that no summary covers, on the condition that the position is free. If a condition
-//!    fails, the older writer was faster: repeat this step.
-//! 3. After a pass without changes, set the header's `fenced` to E. The items that this pass read are the call.
+//! The header has the highest `epoch` that a process has taken, the epoch `fenced` since which its writer serves, a
+//! `nonce`, which every write of the header changes, and `taking` while a candidate is at work.
 //!
-//! An older writer may still send requests, including late retries:
+//! 1. **Look.** The candidate reads the call and restores it. It writes nothing.
+//! 2. **Commit.** One write, on the condition that the header has the epoch and the nonce of the look. It raises the epoch
+//!    to E, which only this candidate has, and leaves `fenced` and the end of the call as they are.
+//! 3. **Fence.** Each pass reads all items. It *stamps* each message and summary that is shown: sets its epoch to E, if it
+//!    still has its revision. It puts a *fence*, an empty item of epoch E, at each position that the writer could fill: the
+//!    next message, the next summaries, and each that is missing. If a condition fails, the writer was faster, and another
+//!    pass follows. Failed requests are left to the next pass. The items that the last pass read are the call. Meanwhile
+//!    the candidate renews its nonce.
+//! 4. **Serve.** One write, on the condition that the header has epoch E and the candidate's nonce. It sets `fenced` to E
+//!    and removes the end of the call. Nothing is put and nobody is told anything before it.
 //!
-//! - *A newer revision of an item that was read.* The item now has epoch E, so the write is refused. If the write came
-//!   first, step 2 read it.
-//! - *The next message or summary.* The position has a fence, so the write is refused. If the write came first, step 2
-//!   found it instead of the free position. A writer sends records in the order of its list, so this is the first of its
-//!   records to be refused, and the writer learns that it is fenced.
-//! - *Any later message*, such as one that follows a dead letter or was sent out of order. Its position is free, so the
-//!   message is stored with the old epoch. Nobody reads it, because its epoch is older than `fenced`, and the new writer
-//!   may replace it. In these cases a writer reads the header after the put, and counts the message as stored only if the
-//!   header still has its epoch: then step 1 has not happened yet, and step 2 will read the message.
+//! A candidate that gives up changes the nonce and removes `taking`. A writer that meets a higher epoch holds its records
+//! and reads the header. If `fenced` is not its own, another process serves, and the writer has lost the call. If no
+//! candidate is at work, or its nonce has not changed for a while on the writer's own monotonic clock, the writer
+//! **reclaims** its call: one write, on the condition that epoch and nonce are those it has read and `fenced` is its own.
+//! It takes the next epoch and stamps nothing.
 //!
-//! If two processes resume a call at the same time, they get different epochs. The process with the lower epoch finds the
-//! higher one in an item, a fence or the header, and returns [`LogError::Fenced`]. A process that does not reach step 3
-//! has no lease, and has written only epochs and fences.
+//! # Why it is safe
+//!
+//! *Each step of the header happens once, or never.* Nonces do not return, so a request that is late or repeated finds
+//! another nonce and is refused. A step cannot create a header. If the header has the nonce of a refused step, the step was
+//! made and its answer was lost. Only commits and reclaims raise the epoch, by one, and only a serve sets `fenced`. So no
+//! two processes have the same epoch, `fenced` never exceeds it, and both only grow.
+//!
+//! *Either the candidate serves or the writer reclaims.* Both change the nonce that the other one's step names. After a
+//! reclaim the header has a higher epoch than the candidate; after a serve, `fenced` is not the writer's.
+//!
+//! *Who serves knows every record that counts as stored.* The writer before it has a lower epoch, and may still send
+//! requests, also late ones:
+//!
+//! - A newer revision of an item that was read. The item now has epoch E, so the write is refused. If the write came first,
+//!   the stamp found another revision, and the next pass read it.
+//! - The next message or summary, or a missing one. A fence is there, so the write is refused. If the write came first, the
+//!   fence found it, and the next pass read it.
+//! - Any later message. A writer sends records in the order of its list, so the fence refuses an earlier one first. After
+//!   a dead letter, or with a spool that an earlier process has left, it may send them out of order. Then it reads the
+//!   header after the put, and counts the record as stored only if the header still has its epoch: the commit has not
+//!   happened yet, and the passes will read the record. Otherwise nobody reads the item, because its epoch is lower than
+//!   `fenced`, and the new writer may replace it.
+//!
+//! *A reclaim loses nothing either.* The stamps and fences of the candidate have a lower epoch than the writer now has. A
+//! stamp changes no revision, and the writer may replace a stamped item by a newer revision of the same message. It may
+//! replace a fence. A stamp or a fence that arrives late does not replace what the writer has written since, which has its
+//! new epoch. Items of its earlier epochs are not older than `fenced`, so every read shows them.
+//!
+//! *Somebody can always go on.* The next candidate has a higher epoch than every item, so it can stamp or fence each
+//! of them. So has the writer after a reclaim.
+//!
+//! An erasure replaces the header by a mark without an epoch, so each later step is refused. A hold changes the nonce; a
+//! candidate that finds its own epoch in the header goes on with the new nonce. `explorer` runs these rules in every order
+//! of two candidates, a writer with a spool, dead letters, holds, ends and erasures, with requests that land late, again or
+//! never. It finds a violation if a rule is left out.
 
 #[cfg(test)]
 mod explorer;

@@ -53,19 +53,32 @@ impl Watch {
     }
 }
 
-/// The headers that were watched when a takeover ran out of time, so that the next attempt goes on.
+/// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<CallId, Watch>>);
+pub(super) struct Watches(Mutex<HashMap<CallId, Watched>>);
+
+#[derive(Default)]
+struct Watched {
+    watch: Option<Watch>,
+    /// The last epoch at which this process was a candidate. Its last step may arrive late, and then nobody serves.
+    own_epoch: Option<u32>,
+}
 
 impl Watches {
     fn watch(&self, call_id: &CallId, nonce: Nonce) -> Watch {
-        let mut watches = unpoisoned(&self.0);
-        let watch = Watch::of(watches.get(call_id).copied(), nonce);
-        if watches.len() >= MAX_WATCHED {
-            watches.clear();
+        self.of(call_id, |watched| *watched.watch.insert(Watch::of(watched.watch, nonce)))
+    }
+
+    fn of<T>(&self, call_id: &CallId, act: impl FnOnce(&mut Watched) -> T) -> T {
+        let mut all = unpoisoned(&self.0);
+        if all.len() >= MAX_WATCHED && !all.contains_key(call_id) {
+            all.clear();
         }
-        watches.insert(call_id.clone(), watch);
-        watch
+        act(all.entry(call_id.clone()).or_default())
+    }
+
+    fn forget(&self, call_id: &CallId) {
+        unpoisoned(&self.0).remove(call_id);
     }
 }
 
@@ -134,9 +147,11 @@ impl CallTakeover<'_> {
             let (call, header) = self.look().await?;
             check(&call)?;
             let served = header.tenure().served;
-            if *served_before.get_or_insert(served) != served {
+            let before = *served_before.get_or_insert(served);
+            if before != served && self.watches.of(self.call_id, |watched| watched.own_epoch) != Some(served) {
                 return Err(self.resumed_elsewhere());
             }
+            served_before = Some(served);
             let Some(header) = self.commit(header).await? else { continue };
             match self.fence_and_serve(header, &check).await {
                 // The writer or another candidate found this one silent. If nobody serves yet, it tries again.
@@ -173,7 +188,7 @@ impl CallTakeover<'_> {
                 Takeover::Now => Duration::ZERO,
             };
             if tenure.served != first.served {
-                return Err(self.resumed_elsewhere());
+                return Ok(None);
             }
             if matches!(self.settings.takeover, Takeover::IfSilentFor(_))
                 && tenure.nonce != first.nonce
@@ -209,6 +224,7 @@ impl CallTakeover<'_> {
         C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
     {
         *unpoisoned(&self.candidate) = Some(header.tenure());
+        self.watches.of(self.call_id, |watched| watched.own_epoch = Some(header.epoch()));
         let lease = WriterLease::from(&header);
         let fence = async {
             let mut failures = 0;
@@ -229,6 +245,7 @@ impl CallTakeover<'_> {
         };
         check(&call)?;
         let header = self.serve(lease.epoch()).await?;
+        self.watches.forget(self.call_id);
         Ok(LoggedCall { header: Some(header), ..call })
     }
 
