@@ -2,10 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout_at};
 
 use super::config::Config;
 use super::metrics::CallMetrics;
@@ -158,14 +157,16 @@ impl Host for Conversation {
     }
 
     async fn stored(&self, by: Instant) -> bool {
-        /// How often to look for room in the writer.
-        const PAUSE: Duration = Duration::from_millis(20);
         let Some(writer) = self.writer() else { return false };
-        while !self.submit_all() {
-            if self.state().not_logged.is_some() || Instant::now() + PAUSE >= by {
+        loop {
+            // Registered before the attempt, so that room freed in between is not missed.
+            let room = writer.room();
+            if self.submit_all() {
+                break;
+            }
+            if self.state().not_logged.is_some() || timeout_at(by, room).await.is_err() {
                 return false;
             }
-            sleep(PAUSE).await;
         }
         writer.flush(by.saturating_duration_since(Instant::now())).await.is_empty()
     }

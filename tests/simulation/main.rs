@@ -11,6 +11,7 @@ mod histories;
 mod history;
 mod limits;
 mod repetition;
+mod seeds;
 #[path = "../call_log/support.rs"]
 #[expect(dead_code, reason = "the tests of the contract use the rest")]
 mod support;

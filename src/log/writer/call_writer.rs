@@ -108,6 +108,11 @@ impl CallWriter {
         }
     }
 
+    /// Waits until a limit has room for more changes.
+    pub(crate) fn room(&self) -> impl Future<Output = ()> + Send {
+        self.shared.room.notified()
+    }
+
     /// Waits until all accepted changes of this call are stored, and returns those that are not stored by the timeout.
     ///
     /// See [`LogWriter::flush`](super::LogWriter::flush).
@@ -130,7 +135,7 @@ impl CallWriter {
         let deadline = from_now(timeout);
         loop {
             // Registered before `submit`, so that room freed in between is not missed.
-            let room = self.shared.room.notified();
+            let room = self.room();
             if !self.submit(manager, LastMessage::Include)?.is_full {
                 break;
             }

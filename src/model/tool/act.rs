@@ -50,7 +50,8 @@ impl Tool {
     /// everything before it.
     ///
     /// If the log does not store the call [in time](crate::conversation::Config::with_log_timeout), the call never runs,
-    /// and the model is told so. A live call or a run without a log refuses such a tool.
+    /// and the model is told so. Without a log, a live call does not open with such a tool, and in a run its calls never
+    /// run.
     #[must_use]
     pub fn acts_once(mut self) -> Self {
         self.acting.kind = Kind::ActsOnce;
