@@ -11,7 +11,7 @@ use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
 use super::summaries::Summaries;
-use crate::log::{CallId, CallWriter, LogError, Submitted};
+use crate::log::{CallId, CallWriter, Durability, LogError, Submitted};
 use crate::manager::LastMessage;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
@@ -63,10 +63,14 @@ impl State {
 
     /// Returns the messages that must stay in memory.
     pub fn needed(&self) -> Needed {
-        match self.attached {
-            Attached::Call => Needed::ByCall(self.core.ear.oldest_needed()),
-            Attached::Nobody | Attached::Run => Needed::ByNobody,
+        if !self.history.is_limited() {
+            return Needed::default();
         }
+        let Core { manager, tools_used, ear, .. } = &self.core;
+        // A result can replace an unknown outcome only in memory.
+        let running = tools_used.running().into_iter().filter_map(|id| manager.newest_from_result(&id));
+        let playing = ear.oldest_needed().and_then(|id| manager.newest_from(id));
+        Needed { by_call: self.attached == Attached::Call, newest: running.chain(playing).max().unwrap_or_default() }
     }
 
     pub fn attach(&mut self, attached: Attached) {
@@ -124,6 +128,21 @@ impl Conversation {
         self.start_due_summary(&mut state);
         self.report(state);
         result
+    }
+
+    /// Reports each change of the level of the writer's records, until the writer is dropped.
+    pub(super) fn observe_level(&self, writer: &CallWriter) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (mut level, conversation) = (writer.level(), self.downgrade());
+        runtime.spawn(async move {
+            let mut known = Durability::Stored;
+            while level.changed().await.is_ok() {
+                let durability = *level.borrow_and_update();
+                let Some(conversation) = conversation.upgrade().filter(|_| durability != known) else { continue };
+                known = durability;
+                conversation.with(|core| core.events.push(CallEvent::LogLevel { durability }));
+            }
+        });
     }
 
     fn report(&self, mut state: MutexGuard<'_, State>) {

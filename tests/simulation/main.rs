@@ -1,6 +1,6 @@
 //! Simulations of the log over a fake DynamoDB, and tests that the fake behaves like DynamoDB.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod differential;
 mod dynamo;

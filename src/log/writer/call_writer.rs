@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::call::Gap;
@@ -106,6 +107,11 @@ impl CallWriter {
         if !receipt.is_empty() {
             manager.note_logged(&receipt);
         }
+    }
+
+    /// Returns the level of the call's least durable record, and its changes.
+    pub(crate) fn level(&self) -> watch::Receiver<Durability> {
+        self.call.level.subscribe()
     }
 
     /// Waits until a limit has room for more changes.

@@ -59,8 +59,8 @@ impl Tool {
     }
 
     /// Declares that the service behind the tool acts at most once for an
-    /// [idempotency key](ToolContext::idempotency_key). A call with an unknown outcome may then run again, with the same
-    /// key.
+    /// [idempotency key](ToolContext::idempotency_key). After an unknown outcome or an error, a call of the same act may
+    /// then run again, with the same key.
     #[must_use]
     pub fn deduplicates_by_key(mut self) -> Self {
         self.acting.deduplicates_by_key = true;
@@ -123,6 +123,11 @@ impl Acting {
     /// Returns whether a call runs only after the log has stored it.
     pub fn acts_once(&self) -> bool {
         self.kind == Kind::ActsOnce
+    }
+
+    /// Returns whether the service acts at most once for a key.
+    pub fn deduplicates_by_key(&self) -> bool {
+        self.deduplicates_by_key
     }
 
     /// Returns whether a call with an unknown outcome may run again.
