@@ -159,6 +159,7 @@ fn late(served: u32, values: &mut Vec<(&'static str, AttributeValue)>) -> &'stat
 }
 
 #[cfg(all(test, feature = "embedded"))]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::dynamodb::table_client::Written;

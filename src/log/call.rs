@@ -7,6 +7,7 @@ use crate::message::{Position, Record};
 
 /// The state of one call in a log.
 #[derive(Default)]
+#[expect(clippy::large_enum_variant, reason = "nearly all calls are known")]
 pub(super) enum Call {
     /// The call was erased, and nothing of it is stored again.
     Erased,

@@ -68,7 +68,7 @@ impl WriterTask {
             }
         }
         self.schedule_renewal(&key);
-        self.remove_if_done(&key);
+        self.settle_call(&key);
     }
 
     fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {

@@ -9,7 +9,7 @@ use crate::log::Standing;
 
 /// Returns what does not hold in a state.
 pub fn broken(world: &World) -> Option<String> {
-    let Some(tenure) = world.header else { return None };
+    let tenure = world.header?;
     if tenure.served > tenure.epoch {
         return Some(format!("the served epoch is higher than the epoch in {tenure:?}"));
     }
