@@ -8,7 +8,6 @@ use super::call::{Gap, Key, Waiting};
 use super::operation::Attempted;
 use super::shared::SizedRecord;
 use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
-use crate::clock::from_now;
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey};
 use crate::message::{MessageId, Record};
@@ -122,24 +121,6 @@ impl WriterTask {
             }
         }
         self.on_success(key);
-    }
-
-    fn on_renewed(&mut self, key: &Key, result: Result<(), LogError>) {
-        if let Some(state) = self.calls.get_mut(key) {
-            state.renew_at = None;
-        }
-        match result {
-            Err(error) if error.kind() == LogErrorKind::Fenced => self.hold_contested(key, error),
-            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
-            Err(error) if !error.is_permanent() => {
-                // A lease that is not renewed in time is lost, so the next attempt comes soon.
-                if let (Some(every), Some(state)) = (self.settings.lease_renewal, self.calls.get_mut(key)) {
-                    state.renew_at = Some(from_now(every / 8));
-                }
-                self.on_failure(key, error);
-            }
-            _ => {}
-        }
     }
 
     /// Removes the end from the work of a call, because it is stored or rejected.

@@ -20,6 +20,7 @@ mod fencing;
 mod flush;
 mod operation;
 mod recovery;
+mod renewal;
 mod settings;
 mod shared;
 mod spooled;
@@ -48,13 +49,13 @@ use super::{
 };
 use crate::clock::from_now;
 use crate::manager::MessagesManager;
-use crate::message::{MessageWrapper, Record};
+use crate::message::MessageWrapper;
 use call::Gap;
 use flush::{Reply, reply_by};
 use shared::{Budget, Command, Commands, Shared};
 use status::Counters;
-use takeover::Watches;
-use unstored::{NO_ANSWER, Part};
+use takeover::{Watches, restored};
+use unstored::{NO_ANSWER, Part, error_chain};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
 ///
@@ -284,28 +285,9 @@ impl fmt::Debug for LogWriter {
     }
 }
 
-fn restored<W: MessageWrapper>(call_id: &CallId, records: Vec<Record>) -> Result<MessagesManager<W>, LogError> {
-    MessagesManager::restore(records).map_err(|source| {
-        let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
-        LogError::new(LogErrorKind::Damaged, text).with_source(source)
-    })
-}
-
 /// How long the task may take for a reply if the caller gives no timeout.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_DEAD_LETTERS: usize = 1_000;
-
-/// Returns an error and its sources in one line.
-fn error_chain(error: &dyn std::error::Error) -> Box<str> {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text.into()
-}
 
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

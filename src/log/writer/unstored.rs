@@ -80,3 +80,15 @@ impl fmt::Display for Unstored {
         }
     }
 }
+
+/// Returns an error and its sources in one line.
+pub(super) fn error_chain(error: &dyn std::error::Error) -> Box<str> {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text.into()
+}

@@ -1,144 +1,37 @@
-//! Taking a call over: look, commit, fence, serve. Retries what passes by itself, and leaves no trace unless it commits.
+//! [`CallTakeover`]: the steps of a candidate.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 
-use super::{LogWriter, WriterSettings, unpoisoned};
+use super::{POLL, SILENCE, Takeover, Watches};
+use crate::log::writer::{WriterSettings, unpoisoned};
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Nonce, Tenure, TenureStep, WriterLease,
 };
 
-/// When [`LogWriter::resume`] takes a call over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Takeover {
-    /// At once, whether the call's writer is alive or not. If another process is taking the call over, waits until that
-    /// process has been silent for 5 s.
-    #[default]
-    Now,
-    /// If the header of the call has not changed for this long, so that its writer seems dead. All writers have to
-    /// [renew their leases](WriterSettings::with_lease_renewal) more often than this. Takes at least this long.
-    IfSilentFor(Duration),
-}
-
-/// A candidate whose header does not change for this long is silent, and loses its right to the call.
-pub(super) const SILENCE: Duration = Duration::from_secs(5);
 /// How often a candidate shows that it is alive.
 const RENEWAL: Duration = Duration::from_secs(1);
-/// How often a header is read while its nonce is watched.
-pub(super) const POLL: Duration = Duration::from_millis(500);
 /// The longest wait between two attempts.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
-/// The most calls whose headers are watched at a time.
-const MAX_WATCHED: usize = 1_000;
-
-/// How long a nonce has not changed, on this process's monotonic clock.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Watch {
-    nonce: Nonce,
-    since: Instant,
-}
-
-impl Watch {
-    /// Goes on watching if the nonce is the same, or begins.
-    pub fn of(earlier: Option<Self>, nonce: Nonce) -> Self {
-        earlier.filter(|earlier| earlier.nonce == nonce).unwrap_or(Self { nonce, since: Instant::now() })
-    }
-
-    pub fn is_silent_for(&self, wait: Duration) -> bool {
-        self.since.elapsed() >= wait
-    }
-}
-
-/// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
-#[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<CallId, Watched>>);
-
-#[derive(Default)]
-struct Watched {
-    watch: Option<Watch>,
-    /// The last epoch at which this process was a candidate. Its last step may arrive late, and then nobody serves.
-    own_epoch: Option<u32>,
-}
-
-impl Watches {
-    fn watch(&self, call_id: &CallId, nonce: Nonce) -> Watch {
-        self.of(call_id, |watched| *watched.watch.insert(Watch::of(watched.watch, nonce)))
-    }
-
-    fn of<T>(&self, call_id: &CallId, act: impl FnOnce(&mut Watched) -> T) -> T {
-        let mut all = unpoisoned(&self.0);
-        if all.len() >= MAX_WATCHED && !all.contains_key(call_id) {
-            all.clear();
-        }
-        act(all.entry(call_id.clone()).or_default())
-    }
-
-    fn forget(&self, call_id: &CallId) {
-        unpoisoned(&self.0).remove(call_id);
-    }
-}
-
-impl LogWriter {
-    /// Takes a call over by the deadline, and returns it as its writer has it. `check` may refuse the call before
-    /// anything is written.
-    pub(super) async fn take_over<C>(
-        &self,
-        call_id: &CallId,
-        deadline: Instant,
-        check: C,
-    ) -> Result<LoggedCall, LogError>
-    where
-        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
-    {
-        if let Takeover::IfSilentFor(silent) = self.settings.takeover
-            && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
-        {
-            let rule = "writers have to renew their leases more often: set `with_lease_renewal`";
-            return Err(LogError::invalid("a time after which a writer is silent", rule));
-        }
-        let takeover = CallTakeover {
-            log: &*self.log,
-            call_id,
-            settings: &self.settings,
-            watches: &self.watches,
-            commit: Mutex::default(),
-            candidate: Mutex::default(),
-            failure: Mutex::default(),
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        let reserve = (left / 10).min(Duration::from_millis(500));
-        let taken = match timeout_at(deadline - reserve, takeover.run(check)).await {
-            Ok(taken) => taken,
-            Err(late) => Err(takeover.late(late)),
-        };
-        if taken.is_err() {
-            // If this fails, too, the writer takes its call back once it finds this candidate silent.
-            let _ = timeout_at(deadline, takeover.give_up()).await;
-        }
-        taken
-    }
-}
 
 /// One takeover of a call.
-struct CallTakeover<'a> {
-    log: &'a dyn CallLog,
-    call_id: &'a CallId,
-    settings: &'a WriterSettings,
-    watches: &'a Watches,
+pub(super) struct CallTakeover<'a> {
+    pub log: &'a dyn CallLog,
+    pub call_id: &'a CallId,
+    pub settings: &'a WriterSettings,
+    pub watches: &'a Watches,
     /// The nonce of the last commit, whose answer may have been lost.
-    commit: Mutex<Option<Nonce>>,
+    pub commit: Mutex<Option<Nonce>>,
     /// The tenure that this candidate last read or wrote.
-    candidate: Mutex<Option<Tenure>>,
+    pub candidate: Mutex<Option<Tenure>>,
     /// The last failure that passes by itself.
-    failure: Mutex<Option<LogError>>,
+    pub failure: Mutex<Option<LogError>>,
 }
 
 impl CallTakeover<'_> {
-    async fn run<C>(&self, check: C) -> Result<LoggedCall, LogError>
+    pub async fn run<C>(&self, check: C) -> Result<LoggedCall, LogError>
     where
         C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
     {
@@ -298,7 +191,7 @@ impl CallTakeover<'_> {
     }
 
     /// Leaves the call to its writer.
-    async fn give_up(&self) {
+    pub async fn give_up(&self) {
         let mut failures = 0;
         let (Some(commit), mut known) = (*unpoisoned(&self.commit), *unpoisoned(&self.candidate)) else { return };
         let epoch = known.map(|tenure| tenure.epoch);
@@ -379,7 +272,7 @@ impl CallTakeover<'_> {
         sleep(self.settings.backoff_after(failures, MAX_BACKOFF)).await;
     }
 
-    fn late(&self, late: tokio::time::error::Elapsed) -> LogError {
+    pub fn late(&self, late: tokio::time::error::Elapsed) -> LogError {
         let operation = format!("resuming call {}", self.call_id);
         match unpoisoned(&self.failure).take() {
             Some(failure) => LogError::backend(operation, LogErrorKind::Unavailable, failure),

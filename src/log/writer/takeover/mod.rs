@@ -1,0 +1,136 @@
+//! Taking a call over: look, commit, fence, serve. Retries what passes by itself, and leaves no trace unless it commits.
+
+mod candidate;
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{LogWriter, unpoisoned};
+use crate::log::{CallId, LogError, LogErrorKind, LoggedCall, Nonce};
+use crate::manager::MessagesManager;
+use crate::message::{MessageWrapper, Record};
+use candidate::CallTakeover;
+
+/// When [`LogWriter::resume`] takes a call over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Takeover {
+    /// At once, whether the call's writer is alive or not. If another process is taking the call over, waits until that
+    /// process has been silent for 5 s.
+    #[default]
+    Now,
+    /// If the header of the call has not changed for this long, so that its writer seems dead. All writers have to
+    /// [renew their leases](crate::log::WriterSettings::with_lease_renewal) more often than this. Takes at least this long.
+    IfSilentFor(Duration),
+}
+
+/// A candidate whose header does not change for this long is silent, and loses its right to the call.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+/// How often a header is read while its nonce is watched.
+pub(super) const POLL: Duration = Duration::from_millis(500);
+/// The most calls whose headers are watched at a time.
+const MAX_WATCHED: usize = 1_000;
+
+/// How long a nonce has not changed, on this process's monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watch {
+    nonce: Nonce,
+    since: Instant,
+}
+
+impl Watch {
+    /// Goes on watching if the nonce is the same, or begins.
+    pub fn of(earlier: Option<Self>, nonce: Nonce) -> Self {
+        earlier.filter(|earlier| earlier.nonce == nonce).unwrap_or(Self { nonce, since: Instant::now() })
+    }
+
+    pub fn is_silent_for(&self, wait: Duration) -> bool {
+        self.since.elapsed() >= wait
+    }
+}
+
+/// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
+#[derive(Default)]
+pub(super) struct Watches(Mutex<HashMap<CallId, Watched>>);
+
+#[derive(Default)]
+struct Watched {
+    watch: Option<Watch>,
+    /// The last epoch at which this process was a candidate. Its last step may arrive late, and then nobody serves.
+    own_epoch: Option<u32>,
+}
+
+impl Watches {
+    fn watch(&self, call_id: &CallId, nonce: Nonce) -> Watch {
+        self.of(call_id, |watched| *watched.watch.insert(Watch::of(watched.watch, nonce)))
+    }
+
+    fn of<T>(&self, call_id: &CallId, act: impl FnOnce(&mut Watched) -> T) -> T {
+        let mut all = unpoisoned(&self.0);
+        if all.len() >= MAX_WATCHED && !all.contains_key(call_id) {
+            all.clear();
+        }
+        act(all.entry(call_id.clone()).or_default())
+    }
+
+    fn forget(&self, call_id: &CallId) {
+        unpoisoned(&self.0).remove(call_id);
+    }
+}
+
+impl LogWriter {
+    /// Takes a call over by the deadline, and returns it as its writer has it. `check` may refuse the call before
+    /// anything is written.
+    pub(super) async fn take_over<C>(
+        &self,
+        call_id: &CallId,
+        deadline: Instant,
+        check: C,
+    ) -> Result<LoggedCall, LogError>
+    where
+        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
+    {
+        if let Takeover::IfSilentFor(silent) = self.settings.takeover
+            && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
+        {
+            let rule = "writers have to renew their leases more often: set `with_lease_renewal`";
+            return Err(LogError::invalid("a time after which a writer is silent", rule));
+        }
+        let takeover = CallTakeover {
+            log: &*self.log,
+            call_id,
+            settings: &self.settings,
+            watches: &self.watches,
+            commit: Mutex::default(),
+            candidate: Mutex::default(),
+            failure: Mutex::default(),
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let reserve = (left / 10).min(Duration::from_millis(500));
+        let taken = match timeout_at(deadline - reserve, takeover.run(check)).await {
+            Ok(taken) => taken,
+            Err(late) => Err(takeover.late(late)),
+        };
+        if taken.is_err() {
+            // If this fails, too, the writer takes its call back once it finds this candidate silent.
+            let _ = timeout_at(deadline, takeover.give_up()).await;
+        }
+        taken
+    }
+}
+
+/// Restores the messages of a call.
+///
+/// Returns [`Damaged`](LogErrorKind::Damaged) if the records do not form a conversation.
+pub(super) fn restored<W: MessageWrapper>(
+    call_id: &CallId,
+    records: Vec<Record>,
+) -> Result<MessagesManager<W>, LogError> {
+    MessagesManager::restore(records).map_err(|source| {
+        let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
+        LogError::new(LogErrorKind::Damaged, text).with_source(source)
+    })
+}
