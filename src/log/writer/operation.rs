@@ -6,7 +6,10 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::call::Operation;
-use crate::log::{CallChange, CallLog, LogError, LogErrorKind, Put, Spool, WriterLease};
+use super::contest::Contested;
+use crate::log::{
+    CallChange, CallLog, LogError, LogErrorKind, Nonce, Put, Spool, TenureChange, TenureStep, WriterLease,
+};
 use crate::message::{MessageId, Position, Record};
 
 /// The result of an attempt.
@@ -19,6 +22,8 @@ pub(super) enum Attempted {
         failed: Vec<(MessageId, LogError)>,
     },
     Closed(Result<(), LogError>),
+    Contested(Contested),
+    Renewed(Result<(), LogError>),
     Erased(Result<(), LogError>),
     /// The records could not be read from the spool.
     Unread(Box<dyn std::error::Error + Send + Sync>),
@@ -55,6 +60,14 @@ impl Attempts {
                 let change = CallChange::Close { lease: lease.clone(), call_end };
                 let closed = self.with_timeout("closing", &lease, self.log.change_call(call_id, &change)).await;
                 Attempted::Closed(closed.map(drop))
+            }
+            Operation::Contest(watch) => Attempted::Contested(self.contest(&lease, watch, Nonce::random()).await),
+            Operation::Renew => {
+                let (step, epoch, nonce) = (TenureStep::Renew, lease.epoch(), Nonce::random());
+                let change = CallChange::Takeover(TenureChange { step, epoch, seen: None, nonce });
+                let renewed =
+                    self.with_timeout("renewing the lease of", &lease, self.log.change_call(call_id, &change));
+                Attempted::Renewed(renewed.await.map(drop))
             }
             Operation::Erase => {
                 Attempted::Erased(self.with_timeout("erasing", &lease, self.log.erase_call(call_id)).await)
@@ -103,12 +116,12 @@ impl Attempts {
     async fn check_ownership(&self, lease: &WriterLease) -> Result<(), LogError> {
         let header = self.with_timeout("checking", lease, self.log.read_header(lease.call_id())).await?;
         match header.map(|header| header.epoch()).filter(|current| *current > lease.epoch()) {
-            Some(current) => Err(LogError::fenced(lease.call_id(), lease.epoch(), current)),
+            Some(current) => Err(LogError::superseded(lease.call_id(), lease.epoch(), current)),
             None => Ok(()),
         }
     }
 
-    async fn with_timeout<T>(
+    pub(super) async fn with_timeout<T>(
         &self,
         verb: &str,
         lease: &WriterLease,

@@ -216,6 +216,18 @@ impl WriterTask {
         *unpoisoned(&self.shared.counters.oldest) = self.outstanding.values().next().copied();
     }
 
+    /// Schedules the next renewal of a call's lease.
+    pub(super) fn schedule_renewal(&mut self, key: &Key) {
+        let Some(every) = self.settings.lease_renewal else { return };
+        let Some(state) = self.calls.get_mut(key) else { return };
+        if !state.is_live() {
+            state.renew_at = None;
+            return;
+        }
+        let at = *state.renew_at.get_or_insert_with(|| from_now(every));
+        self.schedule_if_idle(key, at.saturating_duration_since(Instant::now()));
+    }
+
     /// Publishes the level of a call after its work changed, and removes its state if it has no work and no handles.
     pub(super) fn settle_call(&mut self, key: &Key) {
         if let Some(state) = self.calls.get(key) {
