@@ -23,16 +23,22 @@ impl WriterTask {
         let is_spool_read = self.is_spool_read();
         while self.running.len() < self.settings.parallel.max(1) {
             let Some(key) = self.next_due() else { return };
+            let held = self.calls.get(&key).and_then(|state| self.held(state));
             let Some(state) = self.calls.get_mut(&key) else { continue };
-            if let Some(operation) = state.next_operation(self.settings.batch) {
-                state.is_busy = true;
-                let has_gap = state.gap != Gap::None || !is_spool_read;
-                let attempt = self.attempts.clone().run(state.lease.clone(), has_gap, operation);
-                let id = self.running.spawn(attempt).id();
-                self.keys.insert(id, key);
-            } else if !state.is_busy {
-                self.schedule_renewal(&key);
-            }
+            let Some(operation) = state.next_operation(self.settings.batch, held.map(|(from, _)| from)) else {
+                if !state.is_busy {
+                    if let Some((_, left)) = held {
+                        self.schedule(&key, left);
+                    }
+                    self.schedule_renewal(&key);
+                }
+                continue;
+            };
+            state.is_busy = true;
+            let has_gap = state.gap != Gap::None || !is_spool_read;
+            let attempt = self.attempts.clone().run(state.lease.clone(), has_gap, operation);
+            let id = self.running.spawn(attempt).id();
+            self.keys.insert(id, key);
         }
     }
 
@@ -237,14 +243,14 @@ impl WriterTask {
     }
 
     pub(super) fn on_success(&mut self, key: &Key) {
-        let linger = self.linger();
+        let held = self.calls.get(key).and_then(|state| self.held(state));
         let Some(state) = self.calls.get_mut(key) else { return };
         (state.failures, state.error) = (0, None);
-        let has_backlog = !state.spooled.is_empty() || state.waiting.len() > self.settings.batch;
+        let has_backlog = state.has_backlog(self.settings.batch, held.map(|(from, _)| from));
         let has_work = state.has_work();
         self.clear_trouble(Some(&key.0));
         if has_work {
-            self.schedule(key, if has_backlog { Duration::ZERO } else { linger });
+            self.schedule(key, if has_backlog { Duration::ZERO } else { self.wait(key) });
         }
     }
 

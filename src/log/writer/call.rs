@@ -1,6 +1,7 @@
 //! [`CallState`]: the task's state of one call.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -8,7 +9,7 @@ use tokio::time::Instant;
 
 use super::shared::{CallShared, SizedRecord};
 use super::takeover::Watch;
-use super::{Durability, Part, Unstored};
+use super::{Durability, Part, Unstored, unpoisoned};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record};
 
@@ -87,7 +88,10 @@ pub(super) struct Spooled {
 pub(super) enum Operation {
     Open(CallHeader),
     Put(Vec<Record>),
-    PutSpooled,
+    /// The spooled records before a position, or all.
+    PutSpooled {
+        until: Option<Position>,
+    },
     Close(CallEnd),
     /// Finds out who writes the call.
     Contest(Option<Watch>),
@@ -171,8 +175,34 @@ impl CallState {
         }
     }
 
-    /// Returns the next attempt, if there is one to make now.
-    pub fn next_operation(&mut self, batch: usize) -> Option<Operation> {
+    /// Returns the first message that will change again.
+    pub fn open_from(&self) -> Option<Position> {
+        self.handles.iter().filter_map(|handle| *unpoisoned(&handle.open_from)).min()
+    }
+
+    /// Returns the number of the first accepted record from a position on.
+    pub fn first_number_from(&self, position: Position) -> Option<u64> {
+        let spooled = self.spooled.range(position..).map(|(_, spooled)| spooled.number);
+        spooled.chain(self.waiting.range(position..).map(|(_, waiting)| waiting.number)).min()
+    }
+
+    /// Returns whether work other than records from `held_from` on is left.
+    pub fn has_work_before(&self, held_from: Position) -> bool {
+        self.is_contested
+            || self.opening.is_some()
+            || !self.erase_replies.is_empty()
+            || self.waiting.range(..held_from).next().is_some()
+            || self.spooled.range(..held_from).next().is_some()
+    }
+
+    /// Returns whether more records are ready than one attempt in memory takes. Those from `held_from` on wait.
+    pub fn has_backlog(&self, batch: usize, held_from: Option<Position>) -> bool {
+        let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
+        self.spooled.range(ready).next().is_some() || self.waiting.range(ready).count() > batch
+    }
+
+    /// Returns the next attempt, if there is one to make now. Records from `held_from` on wait.
+    pub fn next_operation(&mut self, batch: usize, held_from: Option<Position>) -> Option<Operation> {
         if self.is_busy {
             return None;
         }
@@ -186,16 +216,20 @@ impl CallState {
         if let Some((_, header)) = &self.opening {
             return Some(Operation::Open(header.clone()));
         }
-        if !self.spooled.is_empty() {
-            return Some(Operation::PutSpooled);
+        let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
+        if self.spooled.range(ready).next().is_some() {
+            return Some(Operation::PutSpooled { until: held_from });
         }
         // Records that are being spooled were accepted first, so they reach the log first.
         let is_spooling = self.waiting.values().any(|waiting| waiting.route == Route::Spool);
-        if !is_spooling && !self.waiting.is_empty() {
-            let ready = self.waiting.values().take(batch.max(1));
-            return Some(Operation::Put(ready.map(|waiting| waiting.record.clone()).collect()));
+        if !is_spooling {
+            let ready = self.waiting.range(ready).take(batch.max(1));
+            let records: Vec<Record> = ready.map(|(_, waiting)| waiting.record.clone()).collect();
+            if !records.is_empty() {
+                return Some(Operation::Put(records));
+            }
         }
-        let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty());
+        let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty() && self.spooled.is_empty());
         let renewal = self.renew_at.filter(|at| *at <= Instant::now()).map(|_| Operation::Renew);
         call_end.map(|(_, call_end)| Operation::Close(call_end.clone())).or(renewal)
     }

@@ -10,7 +10,7 @@ use super::contest::Contested;
 use crate::log::{
     CallChange, CallLog, LogError, LogErrorKind, Nonce, Put, Spool, TenureChange, TenureStep, WriterLease,
 };
-use crate::message::{MessageId, Record};
+use crate::message::{MessageId, Position, Record};
 
 /// The result of an attempt.
 pub(super) enum Attempted {
@@ -51,7 +51,7 @@ impl Attempts {
                 Attempted::Opened(self.with_timeout("opening", &lease, self.log.open_call(&header)).await)
             }
             Operation::Put(records) => self.put(&lease, has_gap, records, false).await,
-            Operation::PutSpooled => match self.read_spool(&lease).await {
+            Operation::PutSpooled { until } => match self.read_spool(&lease, until).await {
                 Ok(records) if records.is_empty() => Attempted::Unread("the spool has no records of the call".into()),
                 Ok(records) => self.put(&lease, has_gap, records, true).await,
                 Err(error) => Attempted::Unread(error.into()),
@@ -132,9 +132,12 @@ impl Attempts {
         timeout(self.timeout, request).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 
-    async fn read_spool(&self, lease: &WriterLease) -> Result<Vec<Record>, LogError> {
+    async fn read_spool(&self, lease: &WriterLease, until: Option<Position>) -> Result<Vec<Record>, LogError> {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (lease.call_id().clone(), self.batch);
-        super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES)).await
+        let read = super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES));
+        let mut records = read.await?;
+        records.retain(|record| until.is_none_or(|until| record.position() < until));
+        Ok(records)
     }
 }
