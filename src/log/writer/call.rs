@@ -234,12 +234,6 @@ impl CallState {
         call_end.map(|(_, call_end)| Operation::Close(call_end.clone())).or(renewal)
     }
 
-    /// Returns true if the writer has a lease of the call that it may renew.
-    pub fn is_live(&self) -> bool {
-        let is_refused = self.handles.iter().all(|handle| handle.refusal.get().is_some());
-        !is_refused && self.opening.is_none() && self.call_end.is_none() && !self.is_closed
-    }
-
     /// Returns true if no work is left and no handle can bring more.
     pub fn is_done(&self) -> bool {
         self.handles.is_empty() && !self.has_work() && !self.is_busy

@@ -3,9 +3,17 @@
 use tokio::time::Instant;
 
 use super::WriterTask;
-use super::call::Key;
+use super::call::{CallState, Key};
 use crate::clock::from_now;
 use crate::log::{LogError, LogErrorKind};
+
+impl CallState {
+    /// Returns true if the writer has a lease of the call that it may renew.
+    fn is_live(&self) -> bool {
+        let is_refused = self.handles.iter().all(|handle| handle.refusal.get().is_some());
+        !is_refused && self.opening.is_none() && self.call_end.is_none() && !self.is_closed
+    }
+}
 
 impl WriterTask {
     /// Schedules the next renewal of a call's lease.
