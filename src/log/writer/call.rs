@@ -1,6 +1,6 @@
 //! [`CallState`]: the task's state of one call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -31,6 +31,8 @@ pub(super) struct CallState {
     pub waiting: BTreeMap<Position, Waiting>,
     /// The newest revision of each message that waits in the spool.
     pub spooled: BTreeMap<Position, Spooled>,
+    /// The records that the log has without all their contents. They are retried after all others.
+    pub unfinished: BTreeSet<Position>,
     pub gap: Gap,
     /// True while an attempt runs, or while its result is being written to the spool.
     pub is_busy: bool,
@@ -81,7 +83,8 @@ pub(super) struct Spooled {
 pub(super) enum Operation {
     Open(CallHeader),
     Put(Vec<Record>),
-    PutSpooled,
+    /// Puts records from the spool, except those at some positions.
+    PutSpooled(BTreeSet<Position>),
     Close(CallEnd),
     Erase,
 }
@@ -106,6 +109,7 @@ impl CallState {
             call_end: None,
             waiting: BTreeMap::new(),
             spooled: BTreeMap::new(),
+            unfinished: BTreeSet::new(),
             gap: Gap::Unknown,
             is_busy: false,
             is_header_deferred: false,
@@ -171,12 +175,16 @@ impl CallState {
         }
         self.is_header_deferred = false;
         if !self.spooled.is_empty() {
-            return Some(Operation::PutSpooled);
+            let has_others = self.spooled.keys().any(|position| !self.unfinished.contains(position));
+            return Some(Operation::PutSpooled(if has_others { self.unfinished.clone() } else { BTreeSet::new() }));
         }
         // Records that are being spooled were accepted first, so they reach the log first.
         let is_spooling = self.waiting.values().any(|waiting| waiting.route == Route::Spool);
         if !is_spooling && !self.waiting.is_empty() {
-            let ready = self.waiting.values().take(batch.max(1));
+            let is_unfinished = |at: &Position| self.unfinished.contains(at);
+            let first = self.waiting.iter().filter(|(at, _)| !is_unfinished(at));
+            let last = self.waiting.iter().filter(|(at, _)| is_unfinished(at));
+            let ready = first.chain(last).map(|(_, waiting)| waiting).take(batch.max(1));
             return Some(Operation::Put(ready.map(|waiting| waiting.record.clone()).collect()));
         }
         let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty());

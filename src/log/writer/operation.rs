@@ -1,5 +1,6 @@
 //! [`Attempts`]: runs one attempt for a call as a future with deadlines.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use tokio::time::timeout;
 
 use super::call::Operation;
 use crate::log::{CallChange, CallLog, LogError, LogErrorKind, Put, Spool, WriterLease};
-use crate::message::{MessageId, Record};
+use crate::message::{MessageId, Position, Record};
 
 /// The result of an attempt.
 pub(super) enum Attempted {
@@ -46,7 +47,7 @@ impl Attempts {
                 Attempted::Opened(self.with_timeout("opening", &lease, self.log.open_call(&header)).await)
             }
             Operation::Put(records) => self.put(&lease, has_gap, records, false).await,
-            Operation::PutSpooled => match self.read_spool(&lease).await {
+            Operation::PutSpooled(except) => match self.read_spool(&lease, except).await {
                 Ok(records) if records.is_empty() => Attempted::Unread("the spool has no records of the call".into()),
                 Ok(records) => self.put(&lease, has_gap, records, true).await,
                 Err(error) => Attempted::Unread(error.into()),
@@ -85,8 +86,9 @@ impl Attempts {
             }
             match failed.last() {
                 Some((_, error)) if error.is_of_all_records() => break,
-                Some(_) => before_gap = before_gap.or(Some(stored.len())),
-                None => {}
+                Some((_, error)) if error.is_permanent() => before_gap = before_gap.or(Some(stored.len())),
+                // The log has the record, but not its contents yet.
+                Some(_) | None => {}
             }
         }
         if let Some(before) = before_gap
@@ -119,9 +121,9 @@ impl Attempts {
         timeout(self.timeout, request).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 
-    async fn read_spool(&self, lease: &WriterLease) -> Result<Vec<Record>, LogError> {
+    async fn read_spool(&self, lease: &WriterLease, except: BTreeSet<Position>) -> Result<Vec<Record>, LogError> {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (lease.call_id().clone(), self.batch);
-        super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES)).await
+        super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, &except, batch, BATCH_BYTES)).await
     }
 }
