@@ -47,14 +47,14 @@ impl Occupied {
         // A summary of a missing number follows a message between those of its neighbours.
         let last_number = summaries.keys().max().copied().unwrap_or_default();
         let mut free_summaries = Vec::new();
-        let mut covered = 0;
+        let mut uncovered = 0;
         for number in 1..=last_number.saturating_add(1).min(Position::MAX_SUMMARIES) {
             if let Some(after) = summaries.get(&number) {
-                covered = *after;
+                uncovered = after.saturating_add(1);
                 continue;
             }
             let until = summaries.range(number..).next().map_or(next, |(_, after)| *after);
-            let seqs = (covered..until).take(MAX_HOLES.saturating_sub(free_summaries.len()));
+            let seqs = (uncovered..until).take(MAX_HOLES.saturating_sub(free_summaries.len()));
             free_summaries.extend(seqs.filter_map(|seq| Some(Position::summary(seq, NonZeroU32::new(number)?))));
         }
         let free = holes.chain(free_summaries).map(keys::sort_key_of);
@@ -77,12 +77,12 @@ mod tests {
         assert_eq!(free(&["MSG#00000000"]), ["MSG#00000001", "MSG#00000000#SUM#0001"]);
         assert_eq!(
             free(&["MSG#00000000", "MSG#00000002", "MSG#00000003", "MSG#00000002#SUM#0001"]),
-            ["MSG#00000001", "MSG#00000004", "MSG#00000002#SUM#0002", "MSG#00000003#SUM#0002"]
+            ["MSG#00000001", "MSG#00000004", "MSG#00000003#SUM#0002"]
         );
         // The first summary is missing.
         assert_eq!(
             free(&["MSG#00000000", "MSG#00000001", "MSG#00000001#SUM#0002"]),
-            ["MSG#00000002", "MSG#00000000#SUM#0001", "MSG#00000001#SUM#0003"]
+            ["MSG#00000002", "MSG#00000000#SUM#0001"]
         );
         assert_eq!(free(&["MSG#99999999"]).len(), 2 * MAX_HOLES);
     }

@@ -86,7 +86,8 @@ impl LogError {
     }
 
     pub(crate) fn erased(call_id: &CallId) -> Self {
-        let text = format!("call {call_id} was erased for good; drop what is still to be logged of it");
+        let text =
+            format!("call {call_id} was erased; nothing was read or written: drop what is still to be logged of it");
         Self::new(LogErrorKind::Erased, text)
     }
 

@@ -207,7 +207,7 @@ fn failing() -> Parts {
 }
 
 #[tokio::test]
-async fn record_is_not_stored_without_its_contents() {
+async fn record_is_written_without_its_contents_but_not_stored() {
     for (is_denied, kind) in [(false, LogErrorKind::Unavailable), (true, LogErrorKind::NeedsOperator)] {
         let Parts { whole: log, log: small_log, store } = failing();
         store.is_denied.store(is_denied, Ordering::Relaxed);
@@ -218,7 +218,11 @@ async fn record_is_not_stored_without_its_contents() {
         assert_eq!(error.kind(), kind);
         assert!(!format!("{error:?} {error}").contains("secretsecret"));
         assert!(error.to_string().starts_with("putting contents of call CA1 failed"), "{error}");
-        assert_eq!(small_log.read_call(&call("CA1")).await.unwrap().records, records[..1]);
+        // The next records need not wait for it.
+        assert_eq!(put(&log, &call("CA1"), &records[2..3]).await, [Put::Written]);
+        assert_eq!(small_log.read_call(&call("CA1")).await.unwrap().records.len(), 3);
+        let read = log.read_call(&call("CA1")).await.unwrap();
+        assert_eq!(read.problems.iter().map(|problem| problem.message_id).collect::<Vec<_>>(), [records[1].id()]);
 
         store.unput.lock().unwrap().clear();
         assert_eq!(put(&log, &call("CA1"), &records).await.len(), 4);

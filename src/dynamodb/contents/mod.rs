@@ -31,9 +31,12 @@ const MAX_ROUNDS: u32 = 8;
 
 /// A [`ContentStore`] in a table: that of the log, or another one of the same [definition](super::Table).
 ///
-/// A content is a head and its chunks, in one partition with its uses. The chunks are written first, under an id of their
-/// own (the *generation*), and the head that names the generation last. A head is deleted before its chunks. A content is
-/// therefore either complete or absent.
+/// A content is a head and its chunks, in one partition with its uses. The head names its chunks by an id of their own (the
+/// *generation*). It is deleted before them, so a content is either complete or absent.
+///
+/// A content of one chunk, up to 350 KiB, gets its head last. A larger one gets its head first, marked as uploading, and the
+/// mark is removed last. Until then the content cannot be read, and a put, of any owner and process, sends only the chunks
+/// that are missing. So a put that failed or was cut off continues.
 ///
 /// A put first writes its use of the content, then looks for the content, and then adds one to the put count of the
 /// existing head or writes a new head. A release first deletes the use, then looks at the head, then at other uses, and
@@ -42,12 +45,12 @@ const MAX_ROUNDS: u32 = 8;
 /// does not delete a newer use.
 ///
 /// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until another
-/// owner of the same content is released. Release an owner only after its last put. The expiry of a call does not reach its
-/// contents: release the call after it expires.
+/// owner of the same content is released. So may a chunk whose request arrives after the release. Release an owner only
+/// after its last put. The expiry of a call does not reach its contents: release the call after it expires.
 ///
 /// For a content of 2 KB, the first put takes 5 requests and 8 write units, and a put for another owner 3 requests and 5
-/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. The size of a content only matters
-/// for its first put.
+/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. A content of n chunks takes n + 5
+/// requests, and 6 units more than its chunks. The size of a content only matters for its first put.
 ///
 /// Clones share the client; see [`log_client`](super::log_client) for its timeouts. Methods never retry, and each can be
 /// repeated after any error and any cancellation. The credentials need `dynamodb:GetItem`, `PutItem`, `UpdateItem`,
