@@ -30,35 +30,38 @@ impl Occupied {
         self.0.iter().filter(|(_, is_mark)| !**is_mark).map(|(sort_key, _)| sort_key.clone()).collect()
     }
 
-    /// Returns the free sort keys up to the next message: holes, the next message, and the places of the next summary.
+    /// Returns the free sort keys where a late record of the items that are no marks could arrive: the next message, the
+    /// holes before it, and the places of the next and of missing summaries.
     pub fn free_places(&self) -> Vec<String> {
-        let mut messages = BTreeSet::new();
-        let mut summaries = BTreeMap::new();
-        for position in self.0.keys().filter_map(|sort_key| keys::position_of(sort_key)) {
+        let (mut messages, mut summaries) = (BTreeSet::new(), BTreeMap::new());
+        let unmarked = self.0.iter().filter(|(_, is_mark)| !**is_mark);
+        for position in unmarked.filter_map(|(sort_key, _)| keys::position_of(sort_key)) {
             match position.summary_number() {
                 None => drop(messages.insert(position.seq())),
                 Some(number) => drop(summaries.insert(number.get(), position.seq())),
             }
         }
+        let is_free = |position: &Position| !self.0.contains_key(&keys::sort_key_of(*position));
         let last = messages.iter().chain(summaries.values()).max().copied();
         let next = last.map_or(0, |seq| seq.saturating_add(1)).min(Position::MAX_SEQ);
-        let holes = (0..=next).filter(|seq| !messages.contains(seq)).take(MAX_HOLES).map(Position::message);
+        let places = std::iter::once(next).chain(0..next);
+        let holes: Vec<Position> = places.map(Position::message).filter(is_free).take(MAX_HOLES).collect();
 
-        // A summary of a missing number follows a message between those of its neighbours.
+        // A summary may follow each message that is there or missing, between the summaries before and after it.
+        let mut seqs = messages;
+        seqs.extend(holes.iter().map(|hole| hole.seq()).filter(|seq| *seq < next));
         let last_number = summaries.keys().max().copied().unwrap_or_default();
-        let mut free_summaries = Vec::new();
-        let mut uncovered = 0;
+        let (mut free, mut uncovered) = (Vec::new(), 0);
         for number in 1..=last_number.saturating_add(1).min(Position::MAX_SUMMARIES) {
             if let Some(after) = summaries.get(&number) {
                 uncovered = after.saturating_add(1);
                 continue;
             }
             let until = summaries.range(number..).next().map_or(next, |(_, after)| *after);
-            let seqs = (uncovered..until).take(MAX_HOLES.saturating_sub(free_summaries.len()));
-            free_summaries.extend(seqs.filter_map(|seq| Some(Position::summary(seq, NonZeroU32::new(number)?))));
+            let seqs = seqs.iter().copied().filter(|seq| (uncovered..until).contains(seq));
+            free.extend(seqs.filter_map(|seq| Some(Position::summary(seq, NonZeroU32::new(number)?))).take(MAX_HOLES));
         }
-        let free = holes.chain(free_summaries).map(keys::sort_key_of);
-        free.filter(|sort_key| !self.0.contains_key(sort_key)).collect()
+        holes.into_iter().chain(free.into_iter().filter(is_free)).map(keys::sort_key_of).collect()
     }
 }
 
@@ -77,13 +80,13 @@ mod tests {
         assert_eq!(free(&["MSG#00000000"]), ["MSG#00000001", "MSG#00000000#SUM#0001"]);
         assert_eq!(
             free(&["MSG#00000000", "MSG#00000002", "MSG#00000003", "MSG#00000002#SUM#0001"]),
-            ["MSG#00000001", "MSG#00000004", "MSG#00000003#SUM#0002"]
+            ["MSG#00000004", "MSG#00000001", "MSG#00000003#SUM#0002"]
         );
         // The first summary is missing.
         assert_eq!(
             free(&["MSG#00000000", "MSG#00000001", "MSG#00000001#SUM#0002"]),
             ["MSG#00000002", "MSG#00000000#SUM#0001"]
         );
-        assert_eq!(free(&["MSG#99999999"]).len(), 2 * MAX_HOLES);
+        assert_eq!(free(&["MSG#00500000"]).len(), 2 * MAX_HOLES);
     }
 }
