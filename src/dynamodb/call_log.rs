@@ -8,7 +8,7 @@ use crate::message::Record;
 
 /// The guarantees where [`CallLog`] leaves a choice:
 ///
-/// - **Erased calls.** Late records up to the next message and the next summary are refused. A record behind them may be
+/// - **Erased calls.** Late records up to the next message and the next summary are refused. A record after them may be
 ///   stored. No read returns it, and a sweep of the day of the erasure removes it.
 /// - **Resumed calls.** Records that an older writer writes in the order of its list are refused. A record that it
 ///   writes out of order may be stored, but no read returns it. The header has the epoch of the writer that owns the

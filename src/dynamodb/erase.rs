@@ -25,7 +25,7 @@ impl DynamoLog {
     /// next record. Marks stay for good and have no expiry, so a late [`put`](Self::put) is refused, at the price of the
     /// write. So a put need not read another item.
     ///
-    /// A late record behind the next one finds no mark and is stored. It is never read, because the mark of the call
+    /// A late record after the next one finds no mark and is stored. It is never read, because the mark of the call
     /// precedes it, and a [sweep](Self::sweep_day) removes it. A writer that writes out of order reads the header before and
     /// after, and does not report the record as stored. Backups and point-in-time recovery keep erased items for their
     /// own retention time.

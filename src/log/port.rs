@@ -27,7 +27,7 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   stored, unless the error is [retryable](LogError::is_retryable): then its state is unknown.
 /// - **Erased calls stay erased.** After [`erase_call`](Self::erase_call), the call is not listed for the life of the
 ///   log, and its reads, changes, late records and headers are refused ([`Erased`](super::LogErrorKind::Erased)). For a
-///   record behind the next message or summary, a backend may guarantee only that no read returns it and that
+///   record after the next message or summary, a backend may guarantee only that no read returns it and that
 ///   [sweeping](Self::sweep) removes it, and must document that. So a writer that writes out of order reads [the
 ///   header](Self::read_header) before and afterwards. The log keeps only the ids of erased calls, and the day.
 /// - **Expired calls are gone.** They are neither read nor listed. A held call does not expire.
@@ -94,7 +94,7 @@ pub trait CallLog: Send + Sync {
     /// Removes what late requests have left of the calls that were erased on a day, in UTC, and returns their ids. Run it
     /// for each day, some minutes after the day's end. A call that was erased again counts to the day of the last time.
     ///
-    /// The default is for a log that leaves nothing behind, and returns no ids. Then
+    /// The default is for a log that leaves nothing over, and returns no ids. Then
     /// [`Offloading`](super::Offloading) cannot remove contents that arrived late.
     ///
     /// Returns the error of a backend that failed. Sweep the day again then.

@@ -98,7 +98,7 @@ async fn erased_call_leaves_only_marks() {
     assert_eq!(found.remove(0), of_call, "the mark of the call is listed by the day of its erasure");
     assert_eq!(found, marks);
 
-    // A message behind the next one is stored but not read, and a sweep removes it.
+    // A message after the next one is stored but not read, and a sweep removes it.
     put(&log, &call("CA1"), &[message(4, 1)]).await;
     assert_eq!(log.read_call(&call("CA1")).await.unwrap_err().kind(), LogErrorKind::Erased);
     let spent = log.cost();

@@ -363,7 +363,7 @@ async fn shared_content_is_deleted_with_its_last_call() {
     let left: Vec<_> = items(&client).await.iter().map(|item| item["entity"].as_s().unwrap().clone()).collect();
     assert!(left.iter().all(|entity| entity == "erased"), "{left:?}");
 
-    // A message behind the next one is stored after the mark but not read. A sweep removes it and its contents.
+    // A message after the next one is stored after the mark but not read. A sweep removes it and its contents.
     put(&log, &other, &[large(9, 1, "too late")]).await;
     assert_eq!(log.read_call(&other).await.unwrap_err().kind(), LogErrorKind::Erased);
     let today = Day::of_ms(verbale::clock::SystemClock.now_ms());

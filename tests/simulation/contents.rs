@@ -240,7 +240,9 @@ async fn bytes_in_flight_are_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_store_delays_only_the_messages_with_contents() {
-    let window = Window::new(Fault::Throttle, Duration::ZERO..HOUR).for_only(Scope::Partition(partition().to_owned()));
+    let large = 2 * CHUNK_BYTES;
+    let partition = Scope::Partition(format!("CONTENT#{}", blob(large).id()));
+    let window = Window::new(Fault::Throttle, Duration::ZERO..HOUR).for_only(partition);
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(20..=20).with_window(window)).await;
     for with_spool in [false, true] {
         let memory = SpoolMemory::default();
@@ -249,7 +251,7 @@ async fn failing_store_delays_only_the_messages_with_contents() {
         let name = format!("CA-{with_spool}");
         let call_writer = writer.open(CallHeader::new(call(&name), START_MS).unwrap()).unwrap();
         let mut manager = Manager::new();
-        manager.add_user(text(TEXT_BYTES)).unwrap();
+        manager.add_user(text(large)).unwrap();
         call_writer.submit(&mut manager, LastMessage::Include).unwrap();
         for turn in 1..20 {
             manager.add_assistant(format!("turn {turn}")).unwrap();

@@ -131,7 +131,7 @@ async fn sweep_removes_what_late_requests_left() {
         let mut manager = Manager::new();
         manager.add_assistant("secret ".repeat(1_000)).unwrap();
         let large = manager.records().pop().unwrap();
-        // The use of a content, and a message behind the next one, arrive late.
+        // The use of a content, and a message after the next one, arrive late.
         dynamo.next(Fault::Ghost);
         log.put_record(&lease, &large).await.unwrap_err();
         let behind = message(9, 1);

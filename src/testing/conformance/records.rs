@@ -96,7 +96,7 @@ pub(super) async fn erased_call_stays_erased(log: &dyn CallLog) {
         let error = log.put_record(&first(&call_id), &late).await.unwrap_err();
         assert!(error.kind() == LogErrorKind::Erased && !error.is_retryable(), "{error:?}");
     }
-    // A record behind them may be stored, but must not be read.
+    // A record after them may be stored, but must not be read.
     let _ = log.put_record(&first(&call_id), &message(70, 1)).await;
     assert_eq!(log.open_call(&header("erased", at_ms)).await.unwrap_err().kind(), LogErrorKind::Erased);
     assert_eq!(log.open_call(&header("erased", at_ms + 1)).await.unwrap_err().kind(), LogErrorKind::Erased);
@@ -134,7 +134,7 @@ pub(super) async fn sweep_removes_late_records(log: &dyn CallLog, clock: &Manual
     log.erase_call(&later).await.unwrap();
     for _ in 0..2 {
         let swept = log.sweep(erased_on).await.unwrap();
-        // A log that leaves nothing behind returns no ids.
+        // A log that leaves nothing over returns no ids.
         assert!(swept.is_empty() || swept == [call_id.clone()], "{swept:?}");
         let error = log.put_record(&first(&call_id), &message(70, 2)).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::Erased, "{error:?}");
