@@ -11,8 +11,7 @@ use crate::message::Record;
 /// - **Erased calls.** Late records up to the next message and the next summary are refused. A record after them may be
 ///   stored. No read returns it, and a sweep of the day of the erasure removes it.
 /// - **Resumed calls.** Records that an older writer writes in the order of its list are refused. A record that it
-///   writes out of order may be stored, but no read returns it. The header has the epoch of the writer that owns the
-///   call.
+///   writes out of order may be stored, but no read returns it.
 /// - **Lists.** A list may miss a change of the last moment.
 /// - **Deadlines.** The client's timeouts limit every wait; see [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
@@ -46,6 +45,10 @@ impl CallLog for DynamoLog {
 
     fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
         Box::pin(self.sweep_day(erased_on))
+    }
+
+    fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
+        Box::pin(self.fence(lease))
     }
 
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {

@@ -64,6 +64,7 @@ mod occupied;
 mod put;
 mod read;
 mod resume;
+mod rules;
 mod size;
 mod table;
 mod table_client;
