@@ -130,7 +130,13 @@ fn roles_allow_exactly_what_their_parts_need() {
                     statement("CallsByCaller", json!(dynamodb(&["Query"])), &by_caller),
                 ],
             ),
-            ("Eraser", vec![statement("Items", erases, &table)]),
+            (
+                "Eraser",
+                vec![
+                    statement("Items", erases, &table),
+                    statement("ErasedCalls", json!(dynamodb(&["Query"])), &by_day),
+                ],
+            ),
             ("Models", vec![statement("Models", json!(ask), "<models>")]),
             (
                 "Profiles",

@@ -149,6 +149,12 @@ locals {
             ]
             Resource = aws_dynamodb_table.log.arn
           },
+          {
+            Sid      = "ErasedCalls"
+            Effect   = "Allow"
+            Action   = ["dynamodb:Query"]
+            Resource = "${aws_dynamodb_table.log.arn}/index/gsi1"
+          },
         ]
       }
     }

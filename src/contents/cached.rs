@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::recent::Recent;
 use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
@@ -47,10 +48,14 @@ impl<S> Cached<S> {
 
 impl<S: ContentStore> ContentStore for Cached<S> {
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        self.put_within(blob, owner, Duration::MAX)
+    }
+
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             let key = (owner.clone(), blob.id());
             let Some(releases) = self.cache().before_put(&key) else { return Ok(()) };
-            self.store.put(blob, owner).await?;
+            self.store.put_within(blob, owner, time).await?;
             self.cache().unless_released(releases, |cache| cache.put.insert(key, (), 1));
             Ok(())
         })

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Blob, ContentError, ContentId, Owner};
 
@@ -33,6 +34,15 @@ pub trait ContentStore: Send + Sync {
     /// Returns [`ContentError::Store`] if the store failed.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()>;
 
+    /// Stores a content like [`put`](Self::put), but sends no further part of it once `time` has passed. A store that takes
+    /// a content in parts overrides this. It keeps the parts that it has, and the next put continues.
+    ///
+    /// Returns the errors of [`put`](Self::put), and a [retryable](ContentError::is_retryable) one if parts are left.
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
+        let _ = time;
+        self.put(blob, owner)
+    }
+
     /// Returns the content, or `None` if the store does not have it.
     ///
     /// Returns [`ContentError::Corrupt`] if the stored bytes are damaged, and [`ContentError::Store`] if the store
@@ -48,6 +58,10 @@ pub trait ContentStore: Send + Sync {
 impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         (**self).put(blob, owner)
+    }
+
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
+        (**self).put_within(blob, owner, time)
     }
 
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {

@@ -2,14 +2,14 @@
 
 use super::DynamoLog;
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Put, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogFuture, LoggedCall, Put, WriterLease,
 };
 use crate::message::Record;
 
 /// The guarantees where [`CallLog`] leaves a choice:
 ///
-/// - **Erased calls.** A late record that the table had when the call was erased is refused. A record that the table
-///   did not have may be stored. No read returns it, and erasing the call again removes it.
+/// - **Erased calls.** Late records up to the next message and the next summary are refused. A record after them may be
+///   stored. No read returns it, and a sweep of the day of the erasure removes it.
 /// - **Resumed calls.** Records that an older writer writes in the order of its list are refused. A record that it
 ///   writes out of order may be stored, but no read returns it.
 /// - **Lists.** A list may miss a change of the last moment.
@@ -41,6 +41,10 @@ impl CallLog for DynamoLog {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         Box::pin(self.erase(call_id))
+    }
+
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        Box::pin(self.sweep_day(erased_on))
     }
 
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {

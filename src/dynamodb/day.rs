@@ -18,6 +18,11 @@ pub(super) fn key(day: Day, tenant: Option<&Tenant>, shard: u8) -> String {
     format!("{tenant}{}{day}{shard}", names::DAY_PREFIX)
 }
 
+/// Returns the partition of the calls that were erased on a day, of all tenants.
+pub(super) fn erased_key(day: Day) -> String {
+    format!("{}{day}", names::ERASED_PREFIX)
+}
+
 /// Hashes the call id with 32-bit [FNV-1a](https://datatracker.ietf.org/doc/html/draft-eastlake-fnv). Stored keys depend
 /// on the hash, so it never changes.
 fn shard_of(call_id: &CallId, shards: NonZeroU8) -> u8 {

@@ -21,6 +21,22 @@ pub(super) fn sort_key_of(position: Position) -> String {
     }
 }
 
+/// Returns the position of a message or summary; `None` for the sort key of another item.
+pub(super) fn position_of(sort_key: &str) -> Option<Position> {
+    let place = sort_key.strip_prefix(MESSAGE_PREFIX)?;
+    let position = match place.split_once("#SUM#") {
+        None => Position::message(place.parse().ok()?),
+        Some((after, number)) => Position::summary(after.parse().ok()?, number.parse().ok()?),
+    };
+    Some(position)
+}
+
+/// Returns the call of an item by its partition key; `None` if the item is not of a call.
+pub(super) fn call_id_of(item: &Item) -> Option<CallId> {
+    let partition = item::read_text(item, names::PARTITION_KEY)?;
+    partition.strip_prefix(CALL_PREFIX).and_then(|id| CallId::new(id).ok())
+}
+
 /// The key of an item of a call. Displayed as `MSG#00000002 of call <id>`.
 #[derive(Debug, Clone)]
 pub(super) struct ItemKey {

@@ -60,6 +60,7 @@ mod keys;
 mod list;
 mod log;
 mod names;
+mod occupied;
 mod put;
 mod read;
 mod resume;

@@ -65,7 +65,8 @@ pub const ENTITY_FENCE: &str = "fence";
 
 /// [`ENTITY`] of the header of a call.
 pub const ENTITY_CALL: &str = "call";
-/// [`ENTITY`] of the mark that replaces an erased header, message or summary. It holds only its keys, `entity` and `v`.
+/// [`ENTITY`] of the mark that replaces an erased header, message or summary, or keeps a late one from its place. It holds
+/// only its keys, `entity` and `v`.
 pub const ENTITY_ERASED: &str = "erased";
 
 /// Attribute (N) of a header: the start of the call, in milliseconds since the Unix epoch.
@@ -99,6 +100,9 @@ pub const HELD: &str = "held";
 pub const EXPIRY: &str = "expiry";
 /// The prefix of the day in a partition key of [`CALLS_BY_DAY`].
 pub const DAY_PREFIX: &str = "DAY#";
+/// The prefix of the partition keys of [`CALLS_BY_DAY`] that hold the marks of erased calls: `ERASED#<yyyy-mm-dd>`, by the
+/// day of the erasure. Their sort key is `<erasure, ms since the Unix epoch, 13 digits>#<call id>`.
+pub const ERASED_PREFIX: &str = "ERASED#";
 /// The prefix of the partition keys of [`CALLS_BY_CALLER`].
 pub const CALLER_PREFIX: &str = "CALLER#";
 /// The separator between the tenant and [`DAY_PREFIX`], and between the tenant and the caller.
@@ -123,7 +127,11 @@ pub const ENTITY_CHUNK: &str = "chunk";
 pub const ENTITY_USE: &str = "use";
 /// Attribute (N) of the head of a content: its size in bytes.
 pub const SIZE: &str = "size";
-/// Attribute (S) of the head of a content: the id of one write of the content, which its chunks have in their keys.
+/// Attribute (BOOL) of the head of a content, only until all its chunks are stored: true. Such a content cannot be read.
+pub const UPLOADING: &str = "uploading";
+/// Attribute (S) of the head of a content, only if its chunks are one zstd frame: the SHA-256 of the frame, 64 digits.
+pub const ZSTD: &str = "zstd";
+/// Attribute (S) of the head of a content: the id of one upload of the content, which its chunks have in their keys.
 pub const GENERATION: &str = "generation";
 /// Attribute (N) of the head of a content: the number of puts that found this generation.
 pub const PUTS: &str = "puts";

@@ -17,15 +17,16 @@ pub(super) struct CallItems {
 
 impl DynamoLog {
     /// Returns the header and the records of a call, in the order of its list. A summary follows the last message that it
-    /// covers. Returns an empty call if it was never written, was erased, or has expired.
+    /// covers. Returns an empty call if it was never written or has expired.
     ///
     /// Reads consistently, so every acknowledged write is included. Takes one request per MB.
     ///
-    /// Returns an error if an item is not a valid record or header.
+    /// Returns an error if the call was erased, or an item is not a valid record or header.
     pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let items = self.items(call_id).await?;
         let now_s = self.now_s();
-        if items.header.as_ref().is_some_and(|header| item::is_erased(header) || item::is_expired(header, now_s)) {
+        refuse_erased(call_id, items.header.as_ref())?;
+        if items.header.as_ref().is_some_and(|header| item::is_expired(header, now_s)) {
             return Ok(LoggedCall::default());
         }
         let header = items.header.as_ref().map(header::from_item).transpose()?;
@@ -33,11 +34,13 @@ impl DynamoLog {
         Ok(LoggedCall::new(header, records))
     }
 
-    /// Returns the header of a call, or `None` if the call was never opened, was erased, or has expired.
+    /// Returns the header of a call, or `None` if the call was never opened or has expired.
     ///
-    /// Reads consistently. Takes one request and one read unit.
+    /// Reads consistently. Takes one request and one read unit. Returns an error if the call was erased.
     pub(super) async fn read_header(&self, call_id: &CallId) -> Result<Option<CallHeader>, LogError> {
-        let live = self.header_item(call_id).await?.filter(|found| self.is_live(found));
+        let found = self.header_item(call_id).await?;
+        refuse_erased(call_id, found.as_ref())?;
+        let live = found.filter(|found| self.is_live(found));
         live.as_ref().map(header::from_item).transpose()
     }
 
@@ -72,6 +75,10 @@ impl DynamoLog {
         }
         Ok(items)
     }
+}
+
+fn refuse_erased(call_id: &CallId, header: Option<&Item>) -> Result<(), LogError> {
+    if header.is_some_and(item::is_erased) { Err(LogError::erased(call_id)) } else { Ok(()) }
 }
 
 impl CallItems {

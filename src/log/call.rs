@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallChange, CallHeader, CallId, LogError, LoggedCall, Put, WriterLease};
+use super::{CallChange, CallHeader, CallId, Day, LogError, LoggedCall, Put, WriterLease};
 use crate::message::{Position, Record};
 
 /// The state of one call in a log.
 #[derive(Default)]
 #[expect(clippy::large_enum_variant, reason = "nearly all calls are known")]
 pub(super) enum Call {
-    /// The call was erased, and nothing of it is stored again.
-    Erased,
+    /// The call was erased on a day, if the log knows it, and nothing of it is stored again.
+    Erased(Option<Day>),
     /// The log has nothing of the call.
     #[default]
     Unknown,
@@ -23,7 +23,7 @@ impl Call {
     pub fn check_open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
         match self {
-            Self::Erased => Err(LogError::erased(call_id)),
+            Self::Erased(_) => Err(LogError::erased(call_id)),
             Self::Known { header: Some(found), .. } if found.is_opened_as(header) => Ok(Put::Kept),
             Self::Known { header: Some(_), .. } => Err(LogError::other_header(call_id)),
             _ => Ok(Put::Written),
@@ -40,7 +40,7 @@ impl Call {
     /// Returns the header after a change, without making the change.
     pub fn changed(&self, call_id: &CallId, change: &CallChange, now_s: i64) -> Result<CallHeader, LogError> {
         match self {
-            Self::Erased => Err(LogError::erased(call_id)),
+            Self::Erased(_) => Err(LogError::erased(call_id)),
             Self::Known { header: Some(header), .. } if !header.has_expired(now_s) => header.clone().changed(change),
             _ => Err(LogError::not_opened(call_id)),
         }
@@ -58,7 +58,7 @@ impl Call {
     fn check_put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
         let call_id = lease.call_id();
         let records = match self {
-            Self::Erased => return Err(LogError::erased(call_id)),
+            Self::Erased(_) => return Err(LogError::erased(call_id)),
             Self::Unknown => return Ok(Put::Written),
             Self::Known { header, records, .. } => {
                 header.as_ref().map_or(Ok(()), |header| header.tenure().check(lease))?;
@@ -102,17 +102,26 @@ impl Call {
         self.header().filter(|header| !header.has_expired(now_s))
     }
 
-    /// Returns the call as a reader sees it: empty if it is unknown, erased or expired.
-    pub fn read(&self, now_s: i64) -> LoggedCall {
-        let Self::Known { header, records, expires_at_s } = self else { return LoggedCall::default() };
+    /// Returns whether the call was erased on a day.
+    pub fn was_erased_on(&self, day: Day) -> bool {
+        matches!(self, Self::Erased(Some(erased_on)) if *erased_on == day)
+    }
+
+    /// Returns the call as a reader sees it: empty if it is unknown or expired.
+    pub fn read(&self, call_id: &CallId, now_s: i64) -> Result<LoggedCall, LogError> {
+        let (header, records, expires_at_s) = match self {
+            Self::Erased(_) => return Err(LogError::erased(call_id)),
+            Self::Unknown => return Ok(LoggedCall::default()),
+            Self::Known { header, records, expires_at_s } => (header, records, expires_at_s),
+        };
         let has_expired = match header {
             Some(header) => header.has_expired(now_s),
             None => expires_at_s.is_some_and(|at_s| at_s <= now_s),
         };
         if has_expired {
-            return LoggedCall::default();
+            return Ok(LoggedCall::default());
         }
-        LoggedCall::new(header.clone(), records.values().cloned().collect())
+        Ok(LoggedCall::new(header.clone(), records.values().cloned().collect()))
     }
 
     /// The header, if the call was opened.

@@ -47,7 +47,7 @@ impl LoggedCall {
         Self { header, records, problems: Vec::new() }
     }
 
-    /// Returns true if the call is unknown, erased or expired.
+    /// Returns true if the call is unknown or expired.
     pub fn is_empty(&self) -> bool {
         self.header.is_none() && self.records.is_empty()
     }

@@ -16,6 +16,8 @@ pub struct LogError {
     kind: LogErrorKind,
     text: Arc<str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
+    /// True if only this record failed, and the next records of the call need not wait for it.
+    is_of_one_record: bool,
 }
 
 /// The kind of a [`LogError`]: what happened, and how a caller can react.
@@ -25,7 +27,7 @@ pub struct LogError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogErrorKind {
-    /// The call was erased. Drop everything that is still to be logged of it.
+    /// The call was erased for good. Drop everything that is still to be logged of it.
     Erased,
     /// Another process has taken the call over, or is taking it over. Stop logging the call here.
     Fenced,
@@ -70,7 +72,7 @@ impl LogError {
     }
 
     pub(crate) fn new(kind: LogErrorKind, text: impl Into<Arc<str>>) -> Self {
-        Self { kind, text: text.into(), source: None }
+        Self { kind, text: text.into(), source: None, is_of_one_record: false }
     }
 
     pub(crate) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -78,8 +80,14 @@ impl LogError {
         self
     }
 
+    /// Lets the next records of the call be written before this one is stored.
+    pub(super) fn of_one_record(self) -> Self {
+        Self { is_of_one_record: true, ..self }
+    }
+
     pub(crate) fn erased(call_id: &CallId) -> Self {
-        let text = format!("call {call_id} was erased; nothing was written: drop what is still to be logged of it");
+        let text =
+            format!("call {call_id} was erased; nothing was read or written: drop what is still to be logged of it");
         Self::new(LogErrorKind::Erased, text)
     }
 
@@ -165,9 +173,14 @@ impl LogError {
         !matches!(self.kind, LogErrorKind::Unavailable | LogErrorKind::NeedsOperator)
     }
 
+    pub(super) fn is_of_one_record(&self) -> bool {
+        self.is_of_one_record
+    }
+
     /// Returns true if every other record of the call would fail the same way.
     pub(crate) fn is_of_all_records(&self) -> bool {
-        !self.is_permanent() || matches!(self.kind, LogErrorKind::Fenced | LogErrorKind::Erased)
+        let is_of_call = !self.is_permanent() && !self.is_of_one_record();
+        is_of_call || matches!(self.kind, LogErrorKind::Fenced | LogErrorKind::Erased)
     }
 }
 

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Put, WriterLease};
+use super::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogFuture, LoggedCall, Put, WriterLease,
+};
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 
@@ -67,7 +69,10 @@ impl CallLog for MemoryLog {
     }
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        Box::pin(async move { Ok(self.calls().get(call_id).map(|call| call.read(self.now_s())).unwrap_or_default()) })
+        Box::pin(async move {
+            let read = self.calls().get(call_id).map(|call| call.read(call_id, self.now_s()));
+            read.unwrap_or_else(|| Ok(LoggedCall::default()))
+        })
     }
 
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
@@ -81,8 +86,16 @@ impl CallLog for MemoryLog {
             let mut calls = self.calls();
             let call = calls.entry(call_id.clone()).or_default();
             call.check_erase(call_id)?;
-            *call = Call::Erased;
+            *call = Call::Erased(Some(Day::of_ms(self.clock.now_ms())));
             Ok(())
+        })
+    }
+
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        Box::pin(async move {
+            let calls = self.calls();
+            let erased = calls.iter().filter(|(_, call)| call.was_erased_on(erased_on));
+            Ok(erased.map(|(call_id, _)| call_id.clone()).collect())
         })
     }
 }

@@ -8,7 +8,7 @@
 //! A service logs its calls with a [`LogWriter`]. This example uses a log without a writer:
 //!
 //! ```
-//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, WriterLease, MemoryLog};
+//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, LogErrorKind, MemoryLog, WriterLease};
 //! use verbale::{MessagesManager, PlainMessage, LastMessage};
 //!
 //! # async fn logged(log: &dyn CallLog) -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
 //! assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);
 //! log.erase_call(&call_id).await?;
-//! assert!(log.read_call(&call_id).await?.is_empty());
+//! assert!(log.read_call(&call_id).await.is_err_and(|error| error.kind() == LogErrorKind::Erased));
 //! # Ok(()) }
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(logged(&MemoryLog::new())).unwrap();
 //! ```

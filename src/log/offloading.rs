@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
 use super::call_id::MAX_BYTES;
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
-    WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
+    Put, WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Offload, Owner, hydrate};
 use crate::message::Record;
@@ -42,18 +43,23 @@ use crate::message::Record;
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(logged()).unwrap();
 /// ```
 ///
-/// - **Putting.** The contents of a record are stored before the record, with the call as their [`Owner`]. Equal records
+/// - **Putting.** The contents of a record are put before the record, with the call as their [`Owner`]. Equal records
 ///   have equal references, so putting a record again finds it [there](super::Put::Kept). A record that was
 ///   written without offloading, or with another [threshold](Self::with_threshold), conflicts at the same revision:
 ///   do not change the setting of a live call. A [`Cached`](crate::contents::Cached) store remembers what it has put;
-///   without it, each new revision of a message asks the store for its contents again. A background writer should
-///   [allow](super::WriterSettings::with_attempt_timeout) enough time for the largest content.
+///   without it, each new revision of a message asks the store for its contents again.
+/// - **Slow or failing stores.** If the store fails, or has not taken a content after two seconds, the record is written
+///   all the same, and its put returns the store's error: the record is not stored until its contents are. The background
+///   writer retries it and meanwhile writes the call's later records, but not the call's end. So later records wait for
+///   two seconds and two requests, as long as a request takes about a second at most. A reader finds the record with a
+///   [problem](LoggedCall::problems) until then. If the process ends without a [spool](super::Spool), the problem stays;
+///   with one, the next process completes the contents.
 /// - **Reading.** A content that is missing, corrupt or unreachable is one of the call's
 ///   [problems](LoggedCall::problems). Its reference stays in the record and is written back with the next revision.
 ///   The problem's error reports whether reading again may help.
 /// - **Erasing.** The log erases the call, then the store releases its contents. Contents that other calls use stay.
-///   Erasing again completes an erasure that failed, and removes contents that a late put brought. A put that the log
-///   refuses because the call is erased removes its own contents.
+///   Erasing again completes an erasure that failed. A put that the log refuses because the call is erased removes its
+///   own contents, and [`sweep`](CallLog::sweep) those of a put that ended in between.
 /// - **Expiry.** A content store has no clock: when a call expires, its contents stay until the call is
 ///   [erased](CallLog::erase_call), which still works then. If calls expire, erase them at that time. Keep the ids that
 ///   [`list_calls`](CallLog::list_calls) returned before, or take them from the owners in the store.
@@ -69,6 +75,10 @@ pub struct Offloading<L, S> {
 /// The number of contents that are put concurrently.
 const CONCURRENT_PUTS: usize = 8;
 
+/// How long contents are put before their record is written without the rest of them. With the last request it stays
+/// within the deadline of the writer's attempt.
+const PUT_TIME: Duration = Duration::from_secs(2);
+
 impl<L: CallLog, S: ContentStore> Offloading<L, S> {
     /// Creates a log that keeps its records in `log` and their large contents in `store`.
     pub fn new(log: L, store: S) -> Self {
@@ -83,14 +93,14 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
         self
     }
 
-    /// Puts contents, a few concurrently, and stops at the first error.
+    /// Puts contents, a few concurrently. After an error, those that have begun end, and no further ones begin.
     async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &Owner) -> Result<(), ContentError> {
         let mut seen = HashSet::new();
         blobs.retain(|blob| seen.insert(blob.id()));
         for chunk in blobs.chunks(CONCURRENT_PUTS) {
-            let mut puts: Vec<_> = chunk.iter().map(|blob| self.store.put(blob, owner)).collect();
+            let mut puts: Vec<_> = chunk.iter().map(|blob| self.store.put_within(blob, owner, PUT_TIME)).collect();
+            let mut failed = None;
             poll_fn(|context| {
-                let mut failed = None;
                 puts.retain_mut(|put| match put.as_mut().poll(context) {
                     Poll::Pending => true,
                     Poll::Ready(done) => {
@@ -98,13 +108,12 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
                         false
                     }
                 });
-                match failed {
-                    Some(error) => Poll::Ready(Err(error)),
-                    None if puts.is_empty() => Poll::Ready(Ok(())),
-                    None => Poll::Pending,
-                }
+                if puts.is_empty() { Poll::Ready(()) } else { Poll::Pending }
             })
-            .await?;
+            .await;
+            if let Some(error) = failed {
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -131,14 +140,18 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         Box::pin(async move {
             let call_id = lease.call_id();
             let (record, blobs) = self.offload.detach(record);
-            let put = self.put_contents(blobs, &owner(call_id)).await;
-            put.map_err(|error| store_error(format!("putting contents of call {call_id}"), error))?;
+            let contents = self.put_contents(blobs, &owner(call_id)).await;
+            // The record does not wait for its contents, so that they do not block the call's later records.
             let put = self.log.put_record(lease, &record).await;
             if put.as_ref().is_err_and(|error| error.kind() == LogErrorKind::Erased) {
                 // An error of the release is returned first, because it can be retried.
                 self.release(call_id).await?;
             }
-            put
+            let put = put?;
+            match contents {
+                Ok(()) => Ok(put),
+                Err(error) => Err(store_error(format!("putting contents of call {call_id}"), error).of_one_record()),
+            }
         })
     }
 
@@ -163,6 +176,17 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
             // The log goes first: a held call stays whole, and no record outlives its contents.
             self.log.erase_call(call_id).await?;
             self.release(call_id).await
+        })
+    }
+
+    /// Removes the late contents of the erased calls as well.
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        Box::pin(async move {
+            let erased = self.log.sweep(erased_on).await?;
+            for call_id in &erased {
+                self.release(call_id).await?;
+            }
+            Ok(erased)
         })
     }
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{
-    CallChange, CallHeader, CallId, CallPage, CallQuery, LogError, LoggedCall, Put, TenureChange, WriterLease,
+    CallChange, CallHeader, CallId, CallPage, CallQuery, Day, LogError, LoggedCall, Put, TenureChange, WriterLease,
 };
 use crate::message::Record;
 
@@ -28,10 +28,11 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   [conflict](super::LogErrorKind::Conflict) and changes nothing.
 /// - **Results are reliable.** A record whose put returned a [`Put`] is stored. A record whose put failed is not
 ///   stored, unless the error is [retryable](LogError::is_retryable): then its state is unknown.
-/// - **Erased calls stay erased.** After [`erase_call`](Self::erase_call), the call is neither read nor listed for the
-///   life of the log, and late records and headers of it are refused ([`Erased`](super::LogErrorKind::Erased)). For a
-///   record that the log did not have when the call was erased, a backend may guarantee only that no read returns it
-///   and that erasing again removes it, and must document that. The log keeps only the ids of erased calls.
+/// - **Erased calls stay erased.** After [`erase_call`](Self::erase_call), the call is not listed for the life of the
+///   log, and its reads, changes, late records and headers are refused ([`Erased`](super::LogErrorKind::Erased)). For a
+///   record after the next message or summary, a backend may guarantee only that no read returns it and that
+///   [sweeping](Self::sweep) removes it, and must document that. So a writer that writes out of order reads [the
+///   header](Self::read_header) before and afterwards. The log keeps only the ids of erased calls, and the day.
 /// - **Expired calls are gone.** They are neither read nor listed. A held call does not expire.
 /// - **Dropping a future undoes nothing.** Its work may be done, still pending, or never done. Every method can be
 ///   called again after an error or a drop.
@@ -63,14 +64,14 @@ pub trait CallLog: Send + Sync {
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader>;
 
     /// Reads the header and records of a call, including everything that was stored before the read. The result is empty
-    /// if the call is unknown, erased or expired. Contents that are missing are
-    /// [problems](LoggedCall::problems), not errors.
+    /// if the call is unknown or expired. Contents that are missing are [problems](LoggedCall::problems), not errors.
     ///
-    /// Returns the error of a backend that failed or cannot read what it stored.
+    /// Returns [`Erased`](super::LogErrorKind::Erased) if the call was erased, or the error of a backend that failed or
+    /// cannot read what it stored.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
 
-    /// Reads the header of a call, as [`read_call`](Self::read_call) returns it: `None` if the call was never opened,
-    /// was erased or has expired.
+    /// Reads the header of a call, as [`read_call`](Self::read_call) returns it: `None` if the call was never opened or
+    /// has expired.
     ///
     /// Errors are those of [`read_call`](Self::read_call).
     fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
@@ -87,12 +88,23 @@ pub trait CallLog: Send + Sync {
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
 
     /// Removes a call and everything it owns for good, unless the call is held. Records of it that come later are
-    /// refused, even if the log does not know the call yet. Erasing again changes nothing, or completes an erasure that
-    /// failed.
+    /// refused, even if the log does not know the call yet. Erasing again completes an erasure that failed.
     ///
     /// Returns [`Held`](super::LogErrorKind::Held) if the call is held, or the error of a backend that failed. After
     /// such a failure the call may be partly erased; erase it again.
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
+
+    /// Removes what late requests have left of the calls that were erased on a day, in UTC, and returns their ids. Run it
+    /// for each day, some minutes after the day's end. A call that was erased again counts to the day of the last time.
+    ///
+    /// The default is for a log that leaves nothing over, and returns no ids. Then
+    /// [`Offloading`](super::Offloading) cannot remove contents that arrived late.
+    ///
+    /// Returns the error of a backend that failed. Sweep the day again then.
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        let _ = erased_on;
+        Box::pin(async { Ok(Vec::new()) })
+    }
 
     /// Fences the older writers of a call for the candidate with this lease, which has
     /// [committed](CallChange::Takeover) to take the call over, and returns the call as the candidate will have it. No
@@ -153,6 +165,10 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         (**self).erase_call(call_id)
+    }
+
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        (**self).sweep(erased_on)
     }
 
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::Record;
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
-    WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
+    Put, WriterLease,
 };
 
 /// A [`CallLog`] that wraps another one and fails or delays operations by a script.
@@ -147,6 +147,13 @@ impl<L: CallLog> CallLog for FaultyLog<L> {
         Box::pin(async move {
             self.pass("erase_call", Some(call_id)).await?;
             self.log.erase_call(call_id).await
+        })
+    }
+
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        Box::pin(async move {
+            self.pass("sweep", None).await?;
+            self.log.sweep(erased_on).await
         })
     }
 

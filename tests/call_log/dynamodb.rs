@@ -9,7 +9,7 @@ use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
 use verbale::message::Map;
 
-use super::support::{START_MS, call, call_end, message, open, put, put_as, read, summary};
+use super::support::{START_MS, call, call_end, message, open, put, put_as, summary};
 
 /// Returns a log in an empty table in memory.
 pub async fn log() -> DynamoLog {
@@ -87,27 +87,36 @@ async fn header_with_a_caller_is_in_both_indexes() {
 #[tokio::test]
 async fn erased_call_leaves_only_marks() {
     let (log, client) = log_and_client().await;
+    let log = log.with_clock(Arc::new(ManualClock::new(START_MS)));
     let header = CallHeader::new(call("CA1"), START_MS).unwrap();
     log.open_call(&header).await.unwrap();
     put(&log, &call("CA1"), &[message(0, 1), message(1, 1), summary(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
     let mark = |sort_key| item(&[("pk", "CALL#CA1"), ("sk", sort_key), ("entity", "erased"), ("v", "1")]);
-    let marks = ["CALL", "MSG#00000000", "MSG#00000000#SUM#0001", "MSG#00000001"].map(mark);
-    assert_eq!(items(&client).await, marks);
+    // The items, the next message and its next summary.
+    let places = ["MSG#00000000", "MSG#00000000#SUM#0001", "MSG#00000001", "MSG#00000001#SUM#0002", "MSG#00000002"];
+    let mut marks = places.map(mark).to_vec();
+    let mut found = items(&client).await;
+    let listed = item(&[("gsi1pk", "ERASED#2025-04-16"), ("gsi1sk", &format!("{START_MS}#CA1"))]);
+    let of_call: Item = mark("CALL").into_iter().chain(listed).collect();
+    assert_eq!(found.remove(0), of_call, "the mark of the call is listed by the day of its erasure");
+    assert_eq!(found, marks);
 
-    // A message that had never arrived is stored but not read, and the next erasure removes it.
-    put(&log, &call("CA1"), &[message(2, 1)]).await;
-    assert_eq!(read(&log, &call("CA1")).await, []);
+    // A message after the next one is stored but not read, and a sweep removes it.
+    put(&log, &call("CA1"), &[message(4, 1)]).await;
+    assert_eq!(log.read_call(&call("CA1")).await.unwrap_err().kind(), LogErrorKind::Erased);
+    let spent = log.cost();
+    assert_eq!(log.sweep("2025-04-16".parse().unwrap()).await.unwrap(), [call("CA1")]);
+    assert_eq!((log.cost() - spent).requests, 8, "the index, two queries, four free places, one batch");
+    let summaries = [3, 4].map(|after| format!("MSG#{after:08}#SUM#0001"));
+    marks.extend(["MSG#00000003", "MSG#00000004", "MSG#00000005"].map(mark));
+    marks.extend(summaries.iter().map(|sort_key| mark(sort_key)));
+    marks.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
+    assert_eq!(items(&client).await[1..], marks);
+    // Nothing is left to erase.
     let spent = log.cost();
     log.erase_call(&call("CA1")).await.unwrap();
-    assert_eq!((log.cost() - spent).requests, 3, "the mark of the call, a query, one batch");
-    let mut marks = marks.to_vec();
-    marks.push(mark("MSG#00000002"));
-    assert_eq!(items(&client).await, marks);
-    // A repeated erasure writes only the mark of the call.
-    let spent = log.cost();
-    log.erase_call(&call("CA1")).await.unwrap();
-    assert_eq!((log.cost() - spent).requests, 2);
+    assert_eq!((log.cost() - spent).requests, 2, "the mark of the call, a query");
 }
 
 #[tokio::test]

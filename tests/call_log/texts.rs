@@ -41,7 +41,7 @@ async fn says_what_happened(log: &dyn CallLog) {
         ),
         (held, "call CA1 is under a legal hold; nothing was erased"),
         (not_opened, "call CA2 was never opened, or has expired; nothing was changed"),
-        (erased, "call CA2 was erased; nothing was written"),
+        (erased, "call CA2 was erased; nothing was read or written"),
     ] {
         assert!(error.to_string().starts_with(text), "{error}");
     }

@@ -184,3 +184,30 @@ async fn error_names_the_content_or_the_owner() {
         "{source}"
     );
 }
+
+#[tokio::test]
+async fn compressed_text_is_read_back_whatever_the_setting() {
+    let (table, call) = (table().await, owner("CA1"));
+    let (plain, compressing) = (table.store(), table.store().with_compression(true));
+    let mut number = 7_u64;
+    let words = std::iter::repeat_with(|| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        format!("the ferry number {} leaves at {} ", number >> 40, number % 24)
+    });
+    let said: String = words.take(40_000).collect();
+    let (text, image) = (Blob::new(said.into_bytes()), Blob::new((0..=255).cycle().take(3_000).collect::<Vec<u8>>()));
+    for blob in [&text, &image] {
+        let before = compressing.cost();
+        compressing.put(blob, &call).await.unwrap();
+        let units = (compressing.cost() - before).write_units;
+        let is_smaller = units < blob.bytes().len() as f64 / 1_024.0;
+        assert_eq!(is_smaller, blob == &text, "{units} units for {} bytes", blob.bytes().len());
+        assert_eq!(plain.get(blob.id()).await.unwrap().as_ref(), Some(blob));
+        // A put without compression finds the content.
+        plain.put(blob, &owner("CA2")).await.unwrap();
+        compressing.release(&call).await.unwrap();
+        assert_eq!(compressing.get(blob.id()).await.unwrap().as_ref(), Some(blob));
+        plain.release(&owner("CA2")).await.unwrap();
+        assert_eq!(table.items().await, []);
+    }
+}

@@ -1,5 +1,6 @@
 //! Puts and releases in DynamoDB whose requests interleave, are cut off, or arrive late.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -124,9 +125,18 @@ enum Action {
     Release(Owner),
 }
 
-/// A content of one chunk. It is small because the tests put it into hundreds of tables.
+thread_local! {
+    static CONTENT: RefCell<Blob> = RefCell::new(Blob::new(&b"Hi, there"[..]));
+}
+
+/// The content of the test, of one chunk by default. It is small because the tests put it into hundreds of tables.
 fn blob() -> Blob {
-    Blob::new(&b"Hi, there"[..])
+    CONTENT.with_borrow(Blob::clone)
+}
+
+/// Lets the test put a content of two chunks, whose head is written before them.
+fn use_two_chunks() {
+    CONTENT.set(Blob::new(vec![7; 350 * 1024 + 1]));
 }
 
 impl Action {
@@ -188,8 +198,19 @@ fn befores() -> Vec<Vec<Action>> {
 /// Runs all actions of others between two requests of one action, for each pair of requests.
 #[tokio::test]
 async fn interleaved_actions_keep_exactly_the_used_contents() {
+    assert!(interleave(befores(), 1).await > 250);
+}
+
+#[tokio::test]
+async fn interleaved_uploads_of_chunks_keep_exactly_the_used_contents() {
+    use_two_chunks();
+    assert!(interleave(vec![vec![]], 3).await > 20);
+}
+
+/// Interleaves each `step`th pair of actions. Returns the number of interleavings.
+async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
     let mut met = 0;
-    for before in befores() {
+    for before in befores {
         for (one, others) in [
             (put("A"), vec![put("B")]),
             (put("A"), vec![release("B")]),
@@ -208,7 +229,10 @@ async fn interleaved_actions_keep_exactly_the_used_contents() {
             (release("A"), vec![put("A")]),
             (release("A"), vec![release("A")]),
             (release("A"), vec![release("A"), put("A")]),
-        ] {
+        ]
+        .into_iter()
+        .step_by(step)
+        {
             for at in 0.. {
                 let when = format!("{before:?}, then {one:?} with {others:?} before its request {at}");
                 let table = table_after(&before).await;
@@ -259,13 +283,23 @@ async fn interleaved_actions_keep_exactly_the_used_contents() {
             }
         }
     }
-    assert!(met > 250, "{met} interleavings");
+    met
 }
 
 /// Cuts an action off at each request, sent or not, and repeats the action.
 #[tokio::test]
 async fn repeating_a_cut_off_action_completes_it() {
-    for before in befores() {
+    cut_off(befores()).await;
+}
+
+#[tokio::test]
+async fn repeating_a_cut_off_upload_completes_it() {
+    use_two_chunks();
+    cut_off(vec![vec![]]).await;
+}
+
+async fn cut_off(befores: Vec<Vec<Action>>) {
+    for before in befores {
         for (one, fate) in [
             (put("A"), Fate::NotSent),
             (put("A"), Fate::NotAnswered),
@@ -304,7 +338,17 @@ async fn repeating_a_cut_off_action_completes_it() {
 /// Cuts an action off, repeats it, and then delivers the request that was cut off.
 #[tokio::test]
 async fn late_request_deletes_no_used_content() {
-    for before in befores() {
+    late_request(befores()).await;
+}
+
+#[tokio::test]
+async fn late_request_of_an_upload_deletes_no_used_content() {
+    use_two_chunks();
+    late_request(vec![vec![]]).await;
+}
+
+async fn late_request(befores: Vec<Vec<Action>>) {
+    for before in befores {
         for (one, later) in [
             (put("A"), vec![put("A")]),
             (put("A"), vec![put("A"), put("B")]),

@@ -10,7 +10,8 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record as Fields};
 use tracing::{Event, Metadata, Subscriber};
 use verbale::log::{
-    CallHeader, CallLog, CardNumbers, Durability, LogWriter, Redaction, Redactor, Spool, SpoolSettings, redact,
+    CallHeader, CallLog, CardNumbers, Durability, LogErrorKind, LogWriter, Redaction, Redactor, Spool, SpoolSettings,
+    redact,
 };
 use verbale::message::Map;
 use verbale::testing::SpoolMemory;
@@ -209,7 +210,7 @@ async fn unredacted_dead_letters_of_an_erased_call_are_dropped() {
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.dead_letters, status.dropped, status.bytes), (0, 2, 0));
-    assert!(log.read_call(&call_id("CA1")).await.unwrap().is_empty());
+    assert_eq!(log.read_call(&call_id("CA1")).await.unwrap_err().kind(), LogErrorKind::Erased);
 }
 
 #[test]

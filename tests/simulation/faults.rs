@@ -143,15 +143,16 @@ async fn unprocessed_items_of_a_batch_are_sent_again() {
     for seq in 0..30 {
         log.put_record(&first(&call("CA1")), &message(seq, 1)).await.unwrap();
     }
-    dynamo.pass();
-    dynamo.pass();
+    for _ in 0..2 + 31 {
+        dynamo.pass();
+    }
     dynamo.next(Fault::UnprocessedItems);
     let before = log.cost();
     log.erase_call(&call("CA1")).await.unwrap();
     assert_eq!(
         (log.cost() - before).requests,
-        5,
-        "the mark of the call, a query, two batches, and one for what was left over"
+        37,
+        "the mark of the call, two queries, 31 free places, two batches, and one for what was left over"
     );
     assert!(dynamo.items("verbale").values().all(|item| item["entity"].as_s() == Some("erased")));
     dynamo.set_plan(FaultPlan::none().with_rate(Fault::UnprocessedItems, 1.0));

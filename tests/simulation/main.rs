@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
+mod contents;
 mod differential;
 mod dynamo;
+mod erased;
 mod expressions;
 mod faults;
 mod histories;

@@ -7,7 +7,7 @@ use super::calls::{Calls, LogScope};
 use super::error::Problem;
 use super::search::Search;
 use super::{HistoryQuery, LogAnswer, QueryError};
-use crate::log::{CallId, CallLog, LogFuture, LoggedCall};
+use crate::log::{CallId, CallLog, LogErrorKind, LogFuture, LoggedCall};
 
 /// The maximum number of calls that are read, and in memory, at a time.
 const CONCURRENCY: usize = 8;
@@ -82,6 +82,8 @@ fn read(log: &dyn CallLog, call_id: CallId) -> Read<'_> {
     Box::pin(async move {
         match log.read_call(&call_id).await {
             Ok(call) => Ok((call_id, call)),
+            // Erased since it was listed.
+            Err(source) if source.kind() == LogErrorKind::Erased => Ok((call_id, LoggedCall::default())),
             Err(source) => Err(Problem::Read { call_id, source }.into()),
         }
     })

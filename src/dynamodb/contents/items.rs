@@ -1,13 +1,13 @@
 //! The items of contents: heads, chunks and uses.
 
+use std::collections::BTreeSet;
+
 use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
 
+use super::stored::{Stored, decompressed};
 use crate::contents::{Blob, ContentError, ContentId, Owner};
 use crate::dynamodb::{Item, item, names};
-
-/// The most bytes of a content in one item. Leaves room for the keys within the 400 KB of an item.
-const CHUNK_BYTES: usize = 350 * 1024;
 
 pub(super) fn partition_of(id: ContentId) -> String {
     format!("{}{id}", names::CONTENT_PREFIX)
@@ -32,32 +32,62 @@ pub(super) fn keys_of_used(id: ContentId, owner: &Owner) -> Item {
     item::keys(partition_of_owner(owner), partition_of(id))
 }
 
-/// The head of a content. It is written last and deleted first, so a content without a head does not exist.
+/// The head of a content. It is deleted before its chunks. A content without a head does not exist, and one whose head is
+/// uploading is not complete yet.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     pub generation: String,
     /// The number of puts that found this head. A release deletes the head only if the number has not changed since the
     /// release looked for uses.
     pub puts: u64,
+    pub is_uploading: bool,
+    /// The hash of the chunks' bytes if they are compressed.
+    pub digest: Option<String>,
+    /// The number of plain bytes.
+    size: usize,
 }
 
-pub(super) fn head(id: ContentId, size: usize, generation: &str) -> Item {
+impl Head {
+    pub fn of_item(item: &Item) -> Self {
+        Self {
+            // A head without a generation counts as one whose chunks are missing.
+            generation: generation(item).unwrap_or_default().to_owned(),
+            puts: item::read_number(item, names::PUTS).unwrap_or_default(),
+            is_uploading: item.contains_key(names::UPLOADING),
+            digest: item::read_text(item, names::ZSTD).map(str::to_owned),
+            size: item::read_number(item, names::SIZE).unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether the chunks of a head are all stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chunks {
+    Stored,
+    Uploading,
+}
+
+pub(super) fn head(blob: &Blob, stored: &Stored, generation: &str, chunks: Chunks) -> Item {
     let attributes = [
-        (names::SIZE, item::number(size)),
+        (names::SIZE, item::number(blob.bytes().len())),
         (names::GENERATION, item::text(generation)),
         (names::PUTS, item::number(1)),
     ];
-    to_item(keys(id, names::CONTENT_HEAD), names::ENTITY_CONTENT, attributes)
+    let mut head = to_item(keys(blob.id(), names::CONTENT_HEAD), names::ENTITY_CONTENT, attributes);
+    head.extend(stored.digest().map(|digest| (names::ZSTD.to_owned(), item::text(digest))));
+    if chunks == Chunks::Uploading {
+        head.insert(names::UPLOADING.to_owned(), AttributeValue::Bool(true));
+    }
+    head
 }
 
-/// Returns the chunks of a content with their sort keys. An empty content has none.
-pub(super) fn chunks<'a>(blob: &'a Blob, generation: &'a str) -> impl Iterator<Item = (String, Item)> + 'a {
-    blob.bytes().chunks(CHUNK_BYTES).enumerate().map(move |(at, bytes)| {
-        let sort_key = format!("{}{at:04}", prefix_of_chunks(generation));
-        let attributes = [(names::BYTES, AttributeValue::B(Bytes::new(bytes)))];
-        let item = to_item(keys(blob.id(), sort_key.as_str()), names::ENTITY_CHUNK, attributes);
-        (sort_key, item)
-    })
+/// Returns the sort key of a chunk.
+pub(super) fn sort_key_of_chunk(generation: &str, at: usize) -> String {
+    format!("{}{at:04}", prefix_of_chunks(generation))
+}
+
+pub(super) fn chunk(id: ContentId, sort_key: &str, bytes: &[u8]) -> Item {
+    to_item(keys(id, sort_key), names::ENTITY_CHUNK, [(names::BYTES, AttributeValue::B(Bytes::new(bytes)))])
 }
 
 /// Returns the two items of a use: in the partition of the content, and in that of the owner.
@@ -77,9 +107,7 @@ pub(super) struct Found {
 impl Found {
     pub fn add(&mut self, item: Item) {
         if item::sort_key(&item) == Some(names::CONTENT_HEAD) {
-            // A head without a generation counts as one whose chunks are missing.
-            let generation = generation(&item).unwrap_or_default().to_owned();
-            self.head = Some(Head { generation, puts: item::read_number(&item, names::PUTS).unwrap_or_default() });
+            self.head = Some(Head::of_item(&item));
         } else {
             self.chunks.push(item);
         }
@@ -90,12 +118,23 @@ impl Found {
         let bytes = |chunk: &Item| Some(chunk.get(names::BYTES)?.as_b().ok()?.as_ref().to_vec());
         let prefix = prefix_of_chunks(&head.generation);
         let own = self.chunks.iter().filter(|chunk| item::sort_key(chunk).is_some_and(|key| key.starts_with(&prefix)));
-        Blob::verified(id, own.filter_map(bytes).flatten().collect::<Vec<u8>>())
+        let stored: Vec<u8> = own.filter_map(bytes).flatten().collect();
+        if head.digest.is_none() {
+            return Blob::verified(id, stored);
+        }
+        let corrupt = ContentError::Corrupt { id, size: stored.len() };
+        decompressed(&stored, head.size).ok_or(corrupt).and_then(|plain| Blob::verified(id, plain))
     }
 
-    pub fn sort_keys_of(&self, generation: &str) -> impl Iterator<Item = &str> {
+    /// Returns the head if the content is complete and intact.
+    pub fn complete(&self, id: ContentId) -> Option<&Head> {
+        self.head.as_ref().filter(|head| !head.is_uploading && self.blob(id, head).is_ok())
+    }
+
+    /// Returns the sort keys of the chunks of a generation, and those of all others, which no head names.
+    pub fn split(&self, generation: &str) -> (BTreeSet<String>, BTreeSet<String>) {
         let prefix = prefix_of_chunks(generation);
-        self.sort_keys().filter(move |key| key.starts_with(&prefix))
+        self.sort_keys().map(str::to_owned).partition(|key| key.starts_with(&prefix))
     }
 
     pub fn sort_keys(&self) -> impl Iterator<Item = &str> {

@@ -5,14 +5,21 @@
 
 mod items;
 mod requests;
+mod stored;
+mod upload;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
-use self::items::Used;
+use self::items::{Chunks, Used};
 use self::requests::{IsDone, Wanted};
+use self::stored::{CHUNK_BYTES, Stored};
+use self::upload::Uploads;
 use super::Cost;
 use super::table_client::TableClient;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
@@ -24,9 +31,12 @@ const MAX_ROUNDS: u32 = 8;
 
 /// A [`ContentStore`] in a table: that of the log, or another one of the same [definition](super::Table).
 ///
-/// A content is a head and its chunks, in one partition with its uses. The chunks are written first, under an id of their
-/// own (the *generation*), and the head that names the generation last. A head is deleted before its chunks. A content is
-/// therefore either complete or absent.
+/// A content is a head and its chunks, in one partition with its uses. The head names its chunks by an id of their own (the
+/// *generation*). It is deleted before them, so a content is either complete or absent.
+///
+/// A content of one chunk, up to 350 KiB, gets its head last. A larger one gets its head first, marked as uploading, and the
+/// mark is removed last. Until then the content cannot be read, and a put, of any owner and process, sends only the chunks
+/// that are missing. So a put that failed or was cut off continues.
 ///
 /// A put first writes its use of the content, then looks for the content, and then adds one to the put count of the
 /// existing head or writes a new head. A release first deletes the use, then looks at the head, then at other uses, and
@@ -35,59 +45,86 @@ const MAX_ROUNDS: u32 = 8;
 /// does not delete a newer use.
 ///
 /// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until another
-/// owner of the same content is released. Release an owner only after its last put. The expiry of a call does not reach its
-/// contents: release the call after it expires.
+/// owner of the same content is released. So may a chunk whose request arrives after the release. Release an owner only
+/// after its last put. The expiry of a call does not reach its contents: release the call after it expires.
 ///
 /// For a content of 2 KB, the first put takes 5 requests and 8 write units, and a put for another owner 3 requests and 5
-/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. The size of a content only matters
-/// for its first put.
+/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. A content of n chunks takes n + 5
+/// requests, and 6 units more than its chunks. The size of a content only matters for its first put.
 ///
 /// Clones share the client; see [`log_client`](super::log_client) for its timeouts. Methods never retry, and each can be
 /// repeated after any error and any cancellation. The credentials need `dynamodb:GetItem`, `PutItem`, `UpdateItem`,
 /// `DeleteItem` and `Query` on the table.
 #[derive(Clone)]
-pub struct DynamoContents(TableClient);
+pub struct DynamoContents {
+    db: TableClient,
+    is_compressing: bool,
+    /// Bytes of chunks that may still be sent at once.
+    in_flight: Arc<Semaphore>,
+    uploads: Uploads,
+}
+
+/// The default of [`DynamoContents::with_upload_limit`].
+const UPLOAD_LIMIT: usize = 8 << 20;
 
 impl DynamoContents {
     /// Creates a store in the table `verbale`.
     pub fn new(client: Client) -> Self {
-        Self(TableClient::new(client))
+        let (in_flight, uploads) = (Arc::new(Semaphore::new(UPLOAD_LIMIT)), Uploads::default());
+        Self { db: TableClient::new(client), is_compressing: false, in_flight, uploads }
     }
 
     /// Sets the name of the table; `verbale` by default.
     #[must_use]
     pub fn with_table(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.0.table = name.into();
+        self.db.table = name.into();
+        self
+    }
+
+    /// Sets whether texts are compressed with zstd if that saves a write unit; off by default.
+    ///
+    /// The id of a content is always the hash of its plain bytes. A store reads both forms whatever the setting, but a
+    /// version of this library before this setting reports a compressed content as corrupt.
+    #[must_use]
+    pub fn with_compression(mut self, is_compressing: bool) -> Self {
+        self.is_compressing = is_compressing;
+        self
+    }
+
+    /// Sets how many bytes of contents this store and its later clones send at a time; 8 MiB by default, and at least
+    /// one chunk of 350 KiB. Further chunks wait.
+    #[must_use]
+    pub fn with_upload_limit(mut self, bytes: usize) -> Self {
+        self.in_flight = Arc::new(Semaphore::new(bytes.clamp(CHUNK_BYTES, Semaphore::MAX_PERMITS)));
         self
     }
 
     /// Returns the cost of all requests of this store and its clones so far.
     pub fn cost(&self) -> Cost {
-        self.0.meter.cost()
+        self.db.meter.cost()
     }
 
-    async fn try_put(&self, blob: &Blob, owner: &Owner) -> Result<IsDone, LogError> {
+    /// Stores a content of one chunk.
+    async fn put_at_once(&self, blob: &Blob, stored: &Stored, owner: &Owner) -> Result<IsDone, LogError> {
         let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let found = self.find(id, Wanted::Everything).await?;
-        if let Some(head) = &found.head
-            && found.blob(id, head).is_ok()
-        {
+        if let Some(head) = found.complete(id) {
             return self.count_put(id, head).await;
         }
         let generation = new_id();
-        for (_, chunk) in items::chunks(blob, &generation) {
-            self.put_chunk(id, chunk).await?;
+        let sort_key = items::sort_key_of_chunk(&generation, 0);
+        for bytes in stored.chunks() {
+            self.put_chunk(id, &sort_key, bytes).await?;
         }
-        if !self.put_head(blob, &generation, found.head.as_ref()).await? {
-            for (sort_key, _) in items::chunks(blob, &generation) {
-                self.delete_chunk(id, &sort_key).await?;
-            }
+        let head = items::head(blob, stored, &generation, Chunks::Stored);
+        if !self.put_head(id, head, &generation, found.head.as_ref()).await? {
+            self.delete_chunks(id, [sort_key]).await?;
             return Ok(false);
         }
-        for replaced in found.head.iter().flat_map(|head| found.sort_keys_of(&head.generation)) {
-            self.delete_chunk(id, replaced).await?;
-        }
+        // Includes the chunks of puts that ended before their head. A put that is under way finds this head and starts
+        // again.
+        self.delete_chunks(id, found.sort_keys()).await?;
         // If the owner was released in the meantime, the chunks may be deleted.
         self.is_use_of(id, owner, &put_id).await
     }
@@ -124,9 +161,7 @@ impl DynamoContents {
         {
             return Ok(false);
         }
-        for sort_key in found.sort_keys() {
-            self.delete_chunk(id, sort_key).await?;
-        }
+        self.delete_chunks(id, found.sort_keys()).await?;
         Ok(true)
     }
 }
@@ -134,10 +169,22 @@ impl DynamoContents {
 impl ContentStore for DynamoContents {
     /// Sends the bytes only if the content is absent or damaged.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        self.put_within(blob, owner, Duration::MAX)
+    }
+
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
+            let started = Instant::now();
+            let has_time = || started.elapsed() < time;
             let action = || format!("put content {}", blob.id());
+            let stored = if self.is_compressing { Stored::compressed(blob) } else { Stored::plain(blob) };
             for _ in 0..MAX_ROUNDS {
-                if self.try_put(blob, owner).await.map_err(|error| store_error(action(), error))? {
+                let put = if stored.is_one_chunk() {
+                    self.put_at_once(blob, &stored, owner).await
+                } else {
+                    self.upload(blob, &stored, owner, has_time).await
+                };
+                if put.map_err(|error| store_error(action(), error))? {
                     return Ok(());
                 }
             }
@@ -153,7 +200,7 @@ impl ContentStore for DynamoContents {
             for _ in 0..MAX_ROUNDS {
                 let found = self.find(id, Wanted::Everything).await;
                 let found = found.map_err(|error| store_error(action(), error))?;
-                let Some(head) = &found.head else { return Ok(None) };
+                let Some(head) = found.head.as_ref().filter(|head| !head.is_uploading) else { return Ok(None) };
                 match found.blob(id, head) {
                     Ok(blob) => return Ok(Some(blob)),
                     // Two reads of the same generation: the content was not replaced between two pages.
@@ -169,6 +216,7 @@ impl ContentStore for DynamoContents {
         Box::pin(async move {
             let action = || format!("release all contents of {owner}");
             let failed = |error| store_error(action(), error);
+            self.uploads.forget_owner(owner);
             for used in self.used_by(owner).await.map_err(failed)? {
                 if !self.release_one(&used, owner).await.map_err(failed)? {
                     return Err(busy(action()));
@@ -181,7 +229,7 @@ impl ContentStore for DynamoContents {
 
 impl fmt::Debug for DynamoContents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoContents").field("table", &self.0.table).finish()
+        f.debug_struct("DynamoContents").field("table", &self.db.table).finish()
     }
 }
 

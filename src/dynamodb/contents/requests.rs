@@ -3,11 +3,12 @@
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{Put, ReturnConsumedCapacity, TransactWriteItem};
 
 use super::DynamoContents;
 use super::items::{self, Found, Head, Used};
-use crate::contents::{Blob, ContentId, Owner};
+use crate::contents::{ContentId, Owner};
 use crate::dynamodb::table_client::Written;
 use crate::dynamodb::{Cost, Item, error, item, names};
 use crate::log::LogError;
@@ -27,22 +28,22 @@ impl DynamoContents {
     /// Writes a use in the partition of the content and in that of the owner, in one transaction.
     pub(super) async fn put_uses(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<(), LogError> {
         let failed = |error| error::of_request("TransactWriteItems", self.subject(id), error);
-        let request = self.0.client.transact_write_items();
+        let request = self.db.client.transact_write_items();
         let mut request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
         for item in items::uses(id, owner, put_id) {
-            let put = Put::builder().table_name(&*self.0.table).set_item(Some(item)).build();
+            let put = Put::builder().table_name(&*self.db.table).set_item(Some(item)).build();
             let put = put.map_err(SdkError::<TransactWriteItemsError>::construction_failure).map_err(failed)?;
             request = request.transact_items(TransactWriteItem::builder().put(put).build());
         }
         let output = request.send().await.map_err(failed)?;
-        self.0.meter.add(Cost::of_write(output.consumed_capacity().first()));
+        self.db.meter.add(Cost::of_write(output.consumed_capacity().first()));
         Ok(())
     }
 
     /// Reads the head of a content and its chunks consistently, 1 MB per request.
     pub(super) async fn find(&self, id: ContentId, wanted: Wanted) -> Result<Found, LogError> {
         let query = self
-            .0
+            .db
             .query(items::partition_of(id))
             .key_condition_expression("#pk = :pk AND #sk BETWEEN :chunks AND :head")
             .expression_attribute_names("#sk", names::SORT_KEY)
@@ -51,11 +52,12 @@ impl DynamoContents {
         let query = match wanted {
             Wanted::Everything => query,
             Wanted::Keys => query
-                .projection_expression("#sk, #generation, #puts")
+                .projection_expression("#sk, #generation, #puts, #uploading")
                 .expression_attribute_names("#generation", names::GENERATION)
-                .expression_attribute_names("#puts", names::PUTS),
+                .expression_attribute_names("#puts", names::PUTS)
+                .expression_attribute_names("#uploading", names::UPLOADING),
         };
-        let mut pages = self.0.pages(query, || self.subject(id));
+        let mut pages = self.db.pages(query, || self.subject(id));
         let mut found = Found::default();
         while let Some(page) = pages.next().await? {
             page.into_iter().for_each(|item| found.add(item));
@@ -66,26 +68,26 @@ impl DynamoContents {
     /// Returns whether any owner uses a content.
     pub(super) async fn has_uses(&self, id: ContentId) -> Result<bool, LogError> {
         let query = self
-            .0
+            .db
             .query(items::partition_of(id))
             .key_condition_expression("#pk = :pk AND begins_with(#sk, :use)")
             .expression_attribute_names("#sk", names::SORT_KEY)
             .expression_attribute_values(":use", item::text(names::USE_PREFIX))
             .limit(1);
-        let page = self.0.pages(query, || self.subject(id)).next().await?;
+        let page = self.db.pages(query, || self.subject(id)).next().await?;
         Ok(page.is_some_and(|page| !page.is_empty()))
     }
 
     /// Returns whether the use still is the one that this put wrote.
     pub(super) async fn is_use_of(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<bool, LogError> {
-        let found = self.0.get(items::keys_of_use(id, owner), || self.subject(id)).await?;
+        let found = self.db.get(items::keys_of_use(id, owner), || self.subject(id)).await?;
         Ok(found.as_ref().and_then(items::put_id) == Some(put_id))
     }
 
     /// Returns all uses of an owner.
     pub(super) async fn used_by(&self, owner: &Owner) -> Result<Vec<Used>, LogError> {
-        let query = self.0.query(items::partition_of_owner(owner));
-        let mut pages = self.0.pages(query, || format!("the contents of {owner} in table {}", self.0.table));
+        let query = self.db.query(items::partition_of_owner(owner));
+        let mut pages = self.db.pages(query, || format!("the contents of {owner} in table {}", self.db.table));
         let mut used = Vec::new();
         while let Some(page) = pages.next().await? {
             used.extend(page.iter().filter_map(items::used));
@@ -93,51 +95,71 @@ impl DynamoContents {
         Ok(used)
     }
 
-    pub(super) async fn put_chunk(&self, id: ContentId, chunk: Item) -> Result<(), LogError> {
-        let request = self.0.client.put_item().set_item(Some(chunk));
-        self.0.put(request, || self.subject(id)).await.map(drop)
+    /// Reads the head of a content.
+    pub(super) async fn head(&self, id: ContentId) -> Result<Option<Head>, LogError> {
+        let found = self.db.get(items::keys(id, names::CONTENT_HEAD), || self.subject(id)).await?;
+        Ok(found.as_ref().map(Head::of_item))
     }
 
-    /// Writes a head in place of `found`, or where none was found.
+    /// Writes a chunk, after waiting until its bytes fit among those that are in flight.
+    pub(super) async fn put_chunk(&self, id: ContentId, sort_key: &str, bytes: &[u8]) -> Result<(), LogError> {
+        // Never too many for the semaphore, which is never closed.
+        let _permit = self.in_flight.acquire_many(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).await;
+        let request = self.db.client.put_item().set_item(Some(items::chunk(id, sort_key, bytes)));
+        self.db.put(request, || self.subject(id)).await.map(drop)
+    }
+
+    /// Writes a head in place of `replaced`, or where none was found.
     pub(super) async fn put_head(
         &self,
-        blob: &Blob,
+        id: ContentId,
+        head: Item,
         generation: &str,
-        found: Option<&Head>,
+        replaced: Option<&Head>,
     ) -> Result<IsDone, LogError> {
-        let id = blob.id();
-        let head = items::head(id, blob.bytes().len(), generation);
-        let request = self.0.client.put_item().set_item(Some(head));
-        let request = match found {
+        let request = self.db.client.put_item().set_item(Some(head));
+        let request = match replaced {
             None => request
                 .condition_expression("attribute_not_exists(#pk)")
                 .expression_attribute_names("#pk", names::PARTITION_KEY),
-            Some(found) => request
+            Some(replaced) => request
                 .condition_expression("#generation = :generation")
                 .expression_attribute_names("#generation", names::GENERATION)
-                .expression_attribute_values(":generation", item::text(found.generation.as_str())),
+                .expression_attribute_values(":generation", item::text(replaced.generation.as_str())),
         };
-        match self.0.put(request, || self.subject(id)).await? {
+        match self.db.put(request, || self.subject(id)).await? {
             Written::Done(_) => Ok(true),
             // A client that retries a successful request is refused because of its own head.
             Written::Refused(found) => Ok(found.as_ref().and_then(items::generation) == Some(generation)),
         }
     }
 
+    /// Removes the mark of an upload, unless the head was replaced.
+    pub(super) async fn complete_head(&self, id: ContentId, generation: &str) -> Result<IsDone, LogError> {
+        let update = self.update_head(id, generation).update_expression("REMOVE #uploading");
+        let update = update.expression_attribute_names("#uploading", names::UPLOADING);
+        Ok(is_done(&self.db.update(update, || self.subject(id)).await?))
+    }
+
     /// Counts another put in the head, unless the head was replaced since it was found.
     pub(super) async fn count_put(&self, id: ContentId, head: &Head) -> Result<IsDone, LogError> {
-        let request = self
-            .0
+        let update = self
+            .update_head(id, &head.generation)
+            .update_expression("ADD #puts :one")
+            .expression_attribute_names("#puts", names::PUTS)
+            .expression_attribute_values(":one", item::number(1));
+        Ok(is_done(&self.db.update(update, || self.subject(id)).await?))
+    }
+
+    /// Starts an update of the head on the condition that it has this generation.
+    fn update_head(&self, id: ContentId, generation: &str) -> UpdateItemFluentBuilder {
+        self.db
             .client
             .update_item()
             .set_key(Some(items::keys(id, names::CONTENT_HEAD)))
-            .update_expression("ADD #puts :one")
             .condition_expression("#generation = :generation")
-            .expression_attribute_names("#puts", names::PUTS)
             .expression_attribute_names("#generation", names::GENERATION)
-            .expression_attribute_values(":one", item::number(1))
-            .expression_attribute_values(":generation", item::text(head.generation.as_str()));
-        Ok(is_done(&self.0.update(request, || self.subject(id)).await?))
+            .expression_attribute_values(":generation", item::text(generation))
     }
 
     /// Deletes the head, unless it was put again since it was found.
@@ -150,7 +172,7 @@ impl DynamoContents {
             .expression_attribute_names("#puts", names::PUTS)
             .expression_attribute_values(":generation", item::text(head.generation.as_str()))
             .expression_attribute_values(":puts", item::number(head.puts));
-        Ok(is_done(&self.0.delete(delete, || self.subject(id)).await?))
+        Ok(is_done(&self.db.delete(delete, || self.subject(id)).await?))
     }
 
     /// Deletes one of the two items of a use, unless the owner has put the content again since.
@@ -161,19 +183,26 @@ impl DynamoContents {
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#put", names::PUT_ID)
             .expression_attribute_values(":put", item::text(used.put_id.as_str()));
-        Ok(is_done(&self.0.delete(delete, || self.subject(used.id)).await?))
+        Ok(is_done(&self.db.delete(delete, || self.subject(used.id)).await?))
     }
 
-    pub(super) async fn delete_chunk(&self, id: ContentId, sort_key: &str) -> Result<(), LogError> {
-        self.0.delete(self.delete(items::keys(id, sort_key)), || self.subject(id)).await.map(drop)
+    pub(super) async fn delete_chunks(
+        &self,
+        id: ContentId,
+        sort_keys: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<(), LogError> {
+        for sort_key in sort_keys {
+            self.db.delete(self.delete(items::keys(id, sort_key.as_ref())), || self.subject(id)).await?;
+        }
+        Ok(())
     }
 
     fn delete(&self, keys: Item) -> DeleteItemFluentBuilder {
-        self.0.client.delete_item().set_key(Some(keys))
+        self.db.client.delete_item().set_key(Some(keys))
     }
 
     fn subject(&self, id: ContentId) -> String {
-        format!("content {id} in table {}", self.0.table)
+        format!("content {id} in table {}", self.db.table)
     }
 }
 

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::call::Call;
 use crate::log::stored::StoredHeader;
-use crate::log::{CallHeader, CallId};
+use crate::log::{CallHeader, CallId, Day};
 use crate::message::Record;
 
-/// The only line of an erased call.
-pub(super) const ERASED: &str = "{\"erased\":true}\n";
+/// The start of the only line of an erased call.
+const ERASED: &[u8] = b"{\"erased\":";
 
 /// The start of a header's line. No record starts with it.
 const HEADER: &[u8] = b"{\"call\":";
@@ -21,6 +21,29 @@ const VERSION: u32 = 1;
 struct HeaderLine {
     call: StoredHeader,
     v: u32,
+}
+
+/// The only line of an erased call. Older versions wrote `true` and no id.
+#[derive(Serialize, Deserialize)]
+struct ErasedLine {
+    erased: serde_json::Value,
+    #[serde(default)]
+    id: String,
+}
+
+/// Encodes the line of a call that is erased on a day.
+pub(super) fn of_erased(call_id: &CallId, day: Day) -> io::Result<Vec<u8>> {
+    line(&ErasedLine { erased: day.to_string().into(), id: call_id.as_str().to_owned() })
+}
+
+/// Returns the id of a call whose file says that it was erased on a day.
+pub(super) fn erased_on(text: &[u8], day: Day) -> Option<CallId> {
+    let line: ErasedLine = serde_json::from_slice(text).ok()?;
+    (erased_day(&line) == Some(day)).then(|| CallId::new(line.id).ok())?
+}
+
+fn erased_day(line: &ErasedLine) -> Option<Day> {
+    line.erased.as_str()?.parse().ok()
 }
 
 /// Encodes a header.
@@ -52,8 +75,8 @@ pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
             break;
         }
         end += line.len();
-        if line == ERASED.as_bytes() {
-            call = Call::Erased;
+        if line.starts_with(ERASED) {
+            call = Call::Erased(serde_json::from_slice(line).ok().as_ref().and_then(erased_day));
         } else if line.starts_with(HEADER) {
             let header = header(line).filter(|header| header.call_id() == call_id);
             call.set_header(header.ok_or_else(|| bad_line(number, "the header of this call in a known version"))?);

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
-    WriterLease, files,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
+    Put, WriterLease, files,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
@@ -93,6 +93,13 @@ impl JsonLines {
         Ok(changed)
     }
 
+    fn read_files(&self, read: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), LogError> {
+        read_files(&self.directory, read).map_err(|error| {
+            let operation = format!("reading the calls in {}", self.directory.display());
+            LogError::backend(operation, kind_of(&error), error)
+        })
+    }
+
     fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,7 +145,7 @@ impl CallLog for JsonLines {
                 Err(error) => return Err(failed(error)),
             };
             let (call, _) = lines::read(&text, call_id).map_err(failed)?;
-            Ok(call.read(self.now_s()))
+            call.read(call_id, self.now_s())
         })
     }
 
@@ -146,9 +153,9 @@ impl CallLog for JsonLines {
         Box::pin(async move {
             let _turn = self.turn();
             let mut headers = Vec::new();
-            find_headers(&self.directory, &mut headers).map_err(|error| {
-                let operation = format!("listing the calls in {}", self.directory.display());
-                LogError::backend(operation, kind_of(&error), error)
+            self.read_files(&mut |text| {
+                headers.extend(lines::find_header(text)?);
+                Ok(())
             })?;
             let now_s = self.now_s();
             Ok(query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s))))
@@ -170,13 +177,27 @@ impl CallLog for JsonLines {
                 return Err(LogError::held(call_id));
             }
             file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
-            file.write_all(lines::ERASED.as_bytes()).map_err(failed)?;
+            let line = lines::of_erased(call_id, Day::of_ms(self.clock.now_ms()));
+            line.and_then(|line| file.write_all(&line)).map_err(failed)?;
             file.sync_all().and_then(|()| files::sync_directory_of(&path)).map_err(failed)
+        })
+    }
+
+    fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
+        Box::pin(async move {
+            let _turn = self.turn();
+            let mut erased = Vec::new();
+            self.read_files(&mut |text| {
+                erased.extend(lines::erased_on(text, erased_on));
+                Ok(())
+            })?;
+            Ok(erased)
         })
     }
 }
 
-fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> {
+/// Reads all files of calls in a folder.
+fn read_files(folder: &Path, read: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -186,9 +207,9 @@ fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> 
         let entry = entry?;
         let path = entry.path();
         if entry.file_type()?.is_dir() {
-            find_headers(&path, headers)?;
+            read_files(&path, read)?;
         } else if path.extension() == Some(OsStr::new(file_name::EXTENSION)) {
-            headers.extend(lines::find_header(&fs::read(&path)?)?);
+            read(&fs::read(&path)?)?;
         }
     }
     Ok(())

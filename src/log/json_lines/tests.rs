@@ -38,7 +38,8 @@ fn read(log: &JsonLines) -> Vec<Record> {
 #[test]
 fn file_contains_the_written_lines() {
     let directory = tempfile::tempdir().unwrap();
-    let log = JsonLines::new(directory.path().join("log"));
+    let clock = Arc::new(crate::clock::ManualClock::new(1_744_815_823_058));
+    let log = JsonLines::new(directory.path().join("log")).with_clock(clock);
     let header = CallHeader::new(call(), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
     ready(log.open_call(&header)).unwrap();
     put(&log, &[message(0, 1), message(0, 1), message(0, 2)]);
@@ -48,7 +49,7 @@ fn file_contains_the_written_lines() {
     assert_eq!(text, format!("{head}\n{}\n{}\n", record(1), record(2)));
 
     ready(log.erase_call(&call())).unwrap();
-    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), ERASED_FILE);
+    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), "{\"erased\":\"2025-04-16\",\"id\":\"CA1\"}\n");
 }
 
 #[test]
@@ -86,7 +87,17 @@ fn held_call_with_an_unreadable_file_is_kept() {
     assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text);
 }
 
-const ERASED_FILE: &str = "{\"erased\":true}\n";
+#[test]
+fn call_that_an_older_version_erased_stays_erased() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    put(&log, &[message(0, 1)]);
+    fs::write(log.path(&call()), "{\"erased\":true}\n").unwrap();
+    assert_eq!(ready(log.read_call(&call())).unwrap_err().kind(), LogErrorKind::Erased);
+    let late = ready(log.put_record(&call().into(), &message(1, 1)));
+    assert_eq!(late.unwrap_err().kind(), LogErrorKind::Erased);
+    assert_eq!(ready(log.sweep(Day::of_ms(0))).unwrap(), []);
+}
 
 #[test]
 fn torn_line_is_ignored_and_repaired_by_the_next_write() {
@@ -131,7 +142,7 @@ fn unreadable_line_is_named_and_not_quoted() {
         assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text, "nothing was written");
     }
     ready(log.erase_call(&call())).unwrap();
-    assert_eq!(read(&log), []);
+    assert_eq!(ready(log.read_call(&call())).unwrap_err().kind(), LogErrorKind::Erased);
 }
 
 #[test]

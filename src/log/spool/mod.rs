@@ -12,6 +12,7 @@ mod row;
 mod settings;
 mod tables;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 use redb::Database;
 
 use super::{CallId, LogError};
-use crate::message::Record;
+use crate::message::{Position, Record};
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 pub(crate) use error::{Fault, io_fault};
@@ -123,9 +124,16 @@ impl Spool {
         })
     }
 
-    /// Returns the first records of a call, by position: up to `records` records and `bytes` bytes of JSON, at least one.
-    pub(crate) fn batch(&self, call_id: &CallId, records: usize, bytes: usize) -> Result<Vec<Record>, LogError> {
-        self.with_database(|database| read::batch(database, call_id, records, bytes))
+    /// Returns the first records of a call, by position, that are not at a position of `except`: up to `records` records
+    /// and `bytes` bytes of JSON, at least one.
+    pub(crate) fn batch(
+        &self,
+        call_id: &CallId,
+        except: &BTreeSet<Position>,
+        records: usize,
+        bytes: usize,
+    ) -> Result<Vec<Record>, LogError> {
+        self.with_database(|database| read::batch(database, call_id, except, records, bytes))
     }
 
     /// Returns the calls with pending work or dead letters, sorted by id.

@@ -1,5 +1,7 @@
 //! Reading from a spool.
 
+use std::collections::BTreeSet;
+
 use redb::{Database, ReadableDatabase, ReadableTable};
 
 use super::change::{DeadLetter, SpooledCall};
@@ -7,12 +9,14 @@ use super::error::Fault;
 use super::row::{CallRow, unreadable};
 use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record};
 use crate::log::{CallEnd, CallHeader, CallId};
-use crate::message::Record;
+use crate::message::{Position, Record};
 
-/// Returns the first records of a call: up to `max_records` and `max_bytes`, at least one.
+/// Returns the first records of a call that are not at a position of `except`: up to `max_records` and `max_bytes`, at
+/// least one.
 pub(super) fn batch(
     database: &Database,
     call_id: &CallId,
+    except: &BTreeSet<Position>,
     max_records: usize,
     max_bytes: usize,
 ) -> Result<Vec<Record>, Fault> {
@@ -22,8 +26,11 @@ pub(super) fn batch(
     let mut batch = Vec::new();
     let mut bytes = 0;
     for entry in transaction.open_table(RECORDS)?.range(places_of(number))? {
-        let (_, value) = entry?;
-        let (_, json) = value.value();
+        let (place, value) = entry?;
+        let (revision, json) = value.value();
+        if except.contains(&key(place.value(), revision).position) {
+            continue;
+        }
         bytes += json.len();
         if !batch.is_empty() && (batch.len() >= max_records || bytes > max_bytes) {
             break;

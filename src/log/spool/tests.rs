@@ -57,7 +57,7 @@ fn bytes<'a>(records: impl IntoIterator<Item = &'a Record>) -> u64 {
 }
 
 fn batch(spool: &Spool, id: &str) -> Vec<Record> {
-    spool.batch(&call(id), usize::MAX, usize::MAX).unwrap()
+    spool.batch(&call(id), &BTreeSet::new(), usize::MAX, usize::MAX).unwrap()
 }
 
 fn in_memory() -> (SpoolMemory, Spool) {
@@ -81,11 +81,11 @@ fn records_are_read_in_order_and_unchanged() {
     spool.commit(&puts).unwrap();
     for spool in [spool, after_crash(&memory)] {
         assert_eq!(batch(&spool, "CA"), all);
-        assert_eq!(spool.batch(&call("CA"), 2, usize::MAX).unwrap(), all[..2]);
-        assert_eq!(spool.batch(&call("CA"), 0, 0).unwrap(), all[..1]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), 2, usize::MAX).unwrap(), all[..2]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), 0, 0).unwrap(), all[..1]);
         let three = bytes(&all[..3]) as usize;
-        assert_eq!(spool.batch(&call("CA"), usize::MAX, three).unwrap(), all[..3]);
-        assert_eq!(spool.batch(&call("CA"), usize::MAX, three - 1).unwrap(), all[..2]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), usize::MAX, three).unwrap(), all[..3]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), usize::MAX, three - 1).unwrap(), all[..2]);
         assert_eq!(batch(&spool, "nobody"), []);
         assert_eq!(spool.pending_bytes(), bytes(&all) + 2 * bytes([&other]));
     }

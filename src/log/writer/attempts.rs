@@ -144,6 +144,11 @@ impl WriterTask {
         }
         let mut failure = None;
         for (id, error) in failed {
+            if error.is_of_one_record()
+                && let (Some(record), Some(state)) = (find(id), self.calls.get_mut(key))
+            {
+                state.unfinished.insert(record.position());
+            }
             match error.kind() {
                 LogErrorKind::Fenced => return self.hold_contested(key, error),
                 LogErrorKind::Erased => self.forget(key, &error),
@@ -166,6 +171,9 @@ impl WriterTask {
     /// Removes a stored revision from memory and spool.
     fn on_stored(&mut self, key: &Key, record: &Record) {
         let RecordKey { position, revision, .. } = RecordKey::of(record);
+        if let Some(state) = self.calls.get_mut(key) {
+            state.unfinished.remove(&position);
+        }
         if self.shared.acknowledge_at == Durability::Stored {
             self.acknowledge(key, record);
         }

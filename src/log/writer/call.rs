@@ -1,6 +1,6 @@
 //! [`CallState`]: the task's state of one call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ pub(super) struct CallState {
     pub waiting: BTreeMap<Position, Waiting>,
     /// The newest revision of each message that waits in the spool.
     pub spooled: BTreeMap<Position, Spooled>,
+    /// The records that the log has without all their contents. They are retried after all others.
+    pub unfinished: BTreeSet<Position>,
     pub gap: Gap,
     /// True while an attempt runs, or while its result is being written to the spool.
     pub is_busy: bool,
@@ -88,9 +90,10 @@ pub(super) struct Spooled {
 pub(super) enum Operation {
     Open(CallHeader),
     Put(Vec<Record>),
-    /// The spooled records before a position, or all.
+    /// The spooled records before a position, or all, except those at some positions.
     PutSpooled {
         until: Option<Position>,
+        except: BTreeSet<Position>,
     },
     Close(CallEnd),
     /// Finds out who writes the call.
@@ -119,6 +122,7 @@ impl CallState {
             call_end: None,
             waiting: BTreeMap::new(),
             spooled: BTreeMap::new(),
+            unfinished: BTreeSet::new(),
             gap: Gap::Unknown,
             is_busy: false,
             is_contested: false,
@@ -217,13 +221,19 @@ impl CallState {
             return Some(Operation::Open(header.clone()));
         }
         let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
-        if self.spooled.range(ready).next().is_some() {
-            return Some(Operation::PutSpooled { until: held_from });
+        let is_unfinished = |at: &Position| self.unfinished.contains(at);
+        let mut spooled = self.spooled.range(ready).peekable();
+        if spooled.peek().is_some() {
+            let has_others = spooled.any(|(at, _)| !is_unfinished(at));
+            let except = if has_others { self.unfinished.clone() } else { BTreeSet::new() };
+            return Some(Operation::PutSpooled { until: held_from, except });
         }
         // Records that are being spooled were accepted first, so they reach the log first.
         let is_spooling = self.waiting.values().any(|waiting| waiting.route == Route::Spool);
         if !is_spooling {
-            let ready = self.waiting.range(ready).take(batch.max(1));
+            let first = self.waiting.range(ready).filter(|(at, _)| !is_unfinished(at));
+            let last = self.waiting.range(ready).filter(|(at, _)| is_unfinished(at));
+            let ready = first.chain(last).take(batch.max(1));
             let records: Vec<Record> = ready.map(|(_, waiting)| waiting.record.clone()).collect();
             if !records.is_empty() {
                 return Some(Operation::Put(records));

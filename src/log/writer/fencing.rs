@@ -48,10 +48,15 @@ impl WriterTask {
         }
     }
 
-    /// Drops all parts and dead letters of an erased call.
+    /// Drops all parts and dead letters of an erased call, in the spool as well.
     pub(super) fn forget(&mut self, key: &Key, error: &LogError) {
+        self.erased.insert(key.0.clone());
         let Some(state) = self.calls.get_mut(key) else { return };
         state.refuse_changes(error);
+        let (call_id, records) = (&key.0, state.keys().len());
+        if records > 0 {
+            tracing::warn!(?call_id, records, "a call was erased, and its records that are not stored are dropped");
+        }
         for record in state.keys() {
             if let Some(waiting) = self.take_waiting(key, record) {
                 self.shared.release(&waiting.call, waiting.bytes);

@@ -1,5 +1,6 @@
 //! [`Attempts`]: runs one attempt for a call as a future with deadlines.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ impl Attempts {
                 Attempted::Opened(self.with_timeout("opening", &lease, self.log.open_call(&header)).await)
             }
             Operation::Put(records) => self.put(&lease, has_gap, records, false).await,
-            Operation::PutSpooled { until } => match self.read_spool(&lease, until).await {
+            Operation::PutSpooled { until, except } => match self.read_spool(&lease, until, except).await {
                 Ok(records) if records.is_empty() => Attempted::Unread("the spool has no records of the call".into()),
                 Ok(records) => self.put(&lease, has_gap, records, true).await,
                 Err(error) => Attempted::Unread(error.into()),
@@ -98,8 +99,9 @@ impl Attempts {
             }
             match failed.last() {
                 Some((_, error)) if error.is_of_all_records() => break,
-                Some(_) => before_gap = before_gap.or(Some(stored.len())),
-                None => {}
+                Some((_, error)) if error.is_permanent() => before_gap = before_gap.or(Some(stored.len())),
+                // The log has the record, but not its contents yet.
+                Some(_) | None => {}
             }
         }
         if let Some(before) = before_gap
@@ -132,10 +134,16 @@ impl Attempts {
         timeout(self.timeout, request).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 
-    async fn read_spool(&self, lease: &WriterLease, until: Option<Position>) -> Result<Vec<Record>, LogError> {
+    async fn read_spool(
+        &self,
+        lease: &WriterLease,
+        until: Option<Position>,
+        except: BTreeSet<Position>,
+    ) -> Result<Vec<Record>, LogError> {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (lease.call_id().clone(), self.batch);
-        let read = super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES));
+        let read =
+            super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, &except, batch, BATCH_BYTES));
         let mut records = read.await?;
         records.retain(|record| until.is_none_or(|until| record.position() < until));
         Ok(records)

@@ -65,6 +65,8 @@ pub async fn call_log_conformance<L: CallLog>(make_log: impl AsyncFn(Arc<ManualC
         "a call is read in the order of the conversation": |log, clock| records::call_is_read_in_order_and_continues(&log);
         "calls are independent, whatever their ids": |log, clock| records::calls_are_separate(&log);
         "an erased call stays erased": |log, clock| records::erased_call_stays_erased(&log);
+        "the holes of an erased call are refused": |log, clock| records::holes_of_an_erased_call_are_refused(&log);
+        "a sweep removes what reached erased calls late": |log, clock| records::sweep_removes_late_records(&log, &clock);
         "a call can be erased before the log knows it": |log, clock| records::unknown_call_can_be_erased(&log);
         "a call is opened once": |log, clock| lists::header_is_written_once(&log);
         "calls are listed by day and tenant, newest first": |log, clock| lists::calls_are_listed_by_day_and_tenant(&log);

@@ -2,8 +2,11 @@
 
 use serde_json::json;
 
-use super::support::{call, calls_of, day, first, header, id, message, put, read, record, summary};
-use crate::log::{CallLog, LogErrorKind, Put};
+use super::support::{
+    DAY_MS, START_MS, assert_erased, call, calls_of, day, first, header, id, message, put, read, record, summary,
+};
+use crate::clock::{Clock, ManualClock};
+use crate::log::{CallLog, Day, LogErrorKind, Put};
 use crate::{LastMessage, MessagesManager, PlainMessage, Record};
 
 pub(super) async fn puts_need_no_order(log: &dyn CallLog) {
@@ -83,30 +86,68 @@ pub(super) async fn erased_call_stays_erased(log: &dyn CallLog) {
     put(log, &call_id, &records).await;
     log.open_call(&header("erased", at_ms)).await.unwrap();
     log.erase_call(&call_id).await.unwrap();
-    assert_eq!(read(log, &call_id).await, []);
+    assert_erased(log, &call_id).await;
     assert_eq!(calls_of(log, &query).await, []);
 
-    for late in [message(0, 1), message(0, 2), message(0, 3), message(59, 9), summary(3, 1)] {
+    // Also the next message and summary, which the log had never seen.
+    let next = [message(60, 1), summary(4, 2), summary(59, 2)];
+    for late in [message(0, 1), message(0, 2), message(0, 3), message(59, 9), summary(3, 1)].iter().chain(&next) {
+        let late = late.clone();
         let error = log.put_record(&first(&call_id), &late).await.unwrap_err();
         assert!(error.kind() == LogErrorKind::Erased && !error.is_retryable(), "{error:?}");
     }
-    // A record that the log had never seen may be stored, but must not be read.
-    let _ = log.put_record(&first(&call_id), &message(60, 1)).await;
+    // A record after them may be stored, but must not be read.
+    let _ = log.put_record(&first(&call_id), &message(70, 1)).await;
     assert_eq!(log.open_call(&header("erased", at_ms)).await.unwrap_err().kind(), LogErrorKind::Erased);
     assert_eq!(log.open_call(&header("erased", at_ms + 1)).await.unwrap_err().kind(), LogErrorKind::Erased);
-    assert_eq!(read(log, &call_id).await, []);
+    assert_erased(log, &call_id).await;
     assert_eq!(calls_of(log, &query).await, []);
 
     log.erase_call(&call_id).await.unwrap();
-    assert_eq!(read(log, &call_id).await, []);
-    assert_eq!(log.put_record(&first(&call_id), &message(60, 2)).await.unwrap_err().kind(), LogErrorKind::Erased);
+    assert_erased(log, &call_id).await;
+    assert_eq!(log.put_record(&first(&call_id), &message(70, 2)).await.unwrap_err().kind(), LogErrorKind::Erased);
+}
+
+pub(super) async fn holes_of_an_erased_call_are_refused(log: &dyn CallLog) {
+    let call_id = call("erased with holes");
+    put(log, &call_id, &[message(0, 1), message(3, 1), summary(3, 2)]).await;
+    log.erase_call(&call_id).await.unwrap();
+    for late in [message(1, 1), message(2, 1), message(4, 1), summary(0, 1), summary(2, 1)] {
+        let error = log.put_record(&first(&call_id), &late).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::Erased, "{late:?}");
+    }
+    assert_erased(log, &call_id).await;
+}
+
+pub(super) async fn sweep_removes_late_records(log: &dyn CallLog, clock: &ManualClock) {
+    let day = |clock: &ManualClock| Day::of_ms(clock.now_ms());
+    // A day of this rule's own.
+    clock.advance(90 * DAY_MS);
+    let (call_id, later) = (call("swept"), call("swept later"));
+    put(log, &call_id, &[message(0, 1)]).await;
+    log.open_call(&header("swept", START_MS)).await.unwrap();
+    assert_eq!(log.sweep(day(clock)).await.unwrap(), []);
+    log.erase_call(&call_id).await.unwrap();
+    let _ = log.put_record(&first(&call_id), &message(70, 1)).await;
+    let erased_on = day(clock);
+    clock.advance(DAY_MS);
+    log.erase_call(&later).await.unwrap();
+    for _ in 0..2 {
+        let swept = log.sweep(erased_on).await.unwrap();
+        // A log that leaves nothing over returns no ids.
+        assert!(swept.is_empty() || swept == [call_id.clone()], "{swept:?}");
+        let error = log.put_record(&first(&call_id), &message(70, 2)).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::Erased, "{error:?}");
+        assert_erased(log, &call_id).await;
+    }
 }
 
 pub(super) async fn unknown_call_can_be_erased(log: &dyn CallLog) {
     let (at_ms, query) = day(40);
     log.erase_call(&call("never")).await.unwrap();
-    let _ = log.put_record(&first(&call("never")), &message(0, 1)).await;
     assert_eq!(log.open_call(&header("never", at_ms)).await.unwrap_err().kind(), LogErrorKind::Erased);
-    assert_eq!(read(log, &call("never")).await, []);
+    let error = log.put_record(&first(&call("never")), &message(0, 1)).await.unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::Erased);
+    assert_erased(log, &call("never")).await;
     assert_eq!(calls_of(log, &query).await, []);
 }

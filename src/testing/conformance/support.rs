@@ -89,6 +89,18 @@ pub(super) fn day(number: i64) -> (i64, CallQuery) {
     (at_ms, CallQuery::of_day(Day::of_ms(at_ms)))
 }
 
+/// Asserts that every read of a call is refused because it was erased.
+pub(super) async fn assert_erased(log: &dyn CallLog, call_id: &CallId) {
+    for error in [
+        log.read_call(call_id).await.unwrap_err(),
+        log.read_header(call_id).await.unwrap_err(),
+        log.resume_call(call_id).await.unwrap_err(),
+    ] {
+        assert!(error.kind() == LogErrorKind::Erased && !error.is_retryable(), "{error:?}");
+        assert!(error.to_string().contains(call_id.as_str()), "{error}");
+    }
+}
+
 /// Reads a call, and checks that its header read alone is the same.
 pub(super) async fn read_call(log: &dyn CallLog, call_id: &CallId) -> LoggedCall {
     let call = log.read_call(call_id).await.unwrap();

@@ -91,7 +91,7 @@ impl Model {
         let letters = spool.dead_letters(usize::MAX).unwrap();
         let calls = spool.calls().unwrap().into_iter().map(|call| {
             let id = call.lease.call_id().clone();
-            let records = spool.batch(&id, usize::MAX, usize::MAX).unwrap();
+            let records = spool.batch(&id, &BTreeSet::new(), usize::MAX, usize::MAX).unwrap();
             assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
             let dead_letters: Vec<Record> =
                 letters.iter().filter(|it| it.call_id == id).map(|it| it.record.clone()).collect();

@@ -1,4 +1,4 @@
-//! `BatchWriteItem`: up to 25 puts and deletions without conditions.
+//! `BatchWriteItem`: up to 25 puts and deletions without conditions. `TransactWriteItems`: puts without conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,5 +85,56 @@ impl BatchWriteItem {
             units.iter().filter_map(|(name, units)| self.return_consumed_capacity.of(name, *units as f64)).collect();
         let consumed_capacity = (!capacities.is_empty()).then(|| json!(capacities));
         Ok(Answer { consumed_capacity, unprocessed_items: Some(BTreeMap::new()), ..Answer::default() })
+    }
+}
+
+/// Puts several items or none.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct TransactWriteItems {
+    transact_items: Vec<TransactItem>,
+    #[serde(default)]
+    return_consumed_capacity: Report,
+    #[serde(rename = "ClientRequestToken")]
+    _token: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TransactItem {
+    #[serde(rename = "Put")]
+    put: TransactPut,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct TransactPut {
+    table_name: String,
+    item: Item,
+}
+
+impl TransactWriteItems {
+    pub fn first(&self) -> Option<(&str, &Item)> {
+        self.transact_items.first().map(|item| (item.put.table_name.as_str(), &item.put.item))
+    }
+
+    pub fn run(self, tables: &mut Tables, effects: &mut Effects) -> Result<Answer, ServiceError> {
+        let mut checked = Vec::new();
+        for TransactItem { put: TransactPut { table_name, mut item } } in self.transact_items {
+            let key =
+                table(tables, &table_name)?.check(&mut item, "Item size has exceeded the maximum allowed size")?;
+            checked.push((table_name, key, item));
+        }
+        let mut units = BTreeMap::<String, u64>::new();
+        for (name, key, item) in checked {
+            let (_, written) = write(table(tables, &name)?, key, Some(item), effects);
+            // A transaction prepares and commits each item.
+            effects.write_units += written;
+            *units.entry(name).or_default() += 2 * written;
+        }
+        let capacities: Vec<_> =
+            units.iter().filter_map(|(name, units)| self.return_consumed_capacity.of(name, *units as f64)).collect();
+        let consumed_capacity = (!capacities.is_empty()).then(|| json!(capacities));
+        Ok(Answer { consumed_capacity, ..Answer::default() })
     }
 }

@@ -28,6 +28,7 @@ pub enum Request {
     Query(query::Query),
     Scan(query::Scan),
     BatchWrite(batch::BatchWriteItem),
+    TransactWrite(batch::TransactWriteItems),
     CreateTable(tables::CreateTable),
     DescribeTable(tables::OfTable),
     ListTables(tables::ListTables),
@@ -96,6 +97,7 @@ impl Request {
             "Query" => Self::Query(read(body)?),
             "Scan" => Self::Scan(read(body)?),
             "BatchWriteItem" => Self::BatchWrite(read(body)?),
+            "TransactWriteItems" => Self::TransactWrite(read(body)?),
             "CreateTable" => Self::CreateTable(read(body)?),
             "DescribeTable" => Self::DescribeTable(read(body)?),
             "ListTables" => Self::ListTables(read(body)?),
@@ -115,6 +117,7 @@ impl Request {
             Self::Get(request) => of_item(&request.key),
             Self::Query(request) => (request.partition(), String::new()),
             Self::BatchWrite(request) => request.first().map(of_item).unwrap_or_default(),
+            Self::TransactWrite(request) => request.first().map(|(_, item)| of_item(item)).unwrap_or_default(),
             _ => ItemKey::default(),
         }
     }
@@ -129,12 +132,13 @@ impl Request {
             Self::Query(request) => Some(&request.table_name),
             Self::Scan(request) => Some(&request.table_name),
             Self::BatchWrite(request) => request.request_items.keys().next().map(String::as_str),
+            Self::TransactWrite(request) => request.first().map(|(table, _)| table),
             _ => None,
         }
     }
 
     pub fn is_write(&self) -> bool {
-        matches!(self, Self::Put(_) | Self::Update(_) | Self::Delete(_) | Self::BatchWrite(_))
+        matches!(self, Self::Put(_) | Self::Update(_) | Self::Delete(_) | Self::BatchWrite(_) | Self::TransactWrite(_))
     }
 
     pub fn run(self, tables: &mut Tables, effects: &mut Effects) -> Result<Answer, ServiceError> {
@@ -146,6 +150,7 @@ impl Request {
             Self::Query(request) => request.run(tables, effects),
             Self::Scan(request) => request.run(tables, effects),
             Self::BatchWrite(request) => request.run(tables, effects),
+            Self::TransactWrite(request) => request.run(tables, effects),
             Self::CreateTable(request) => request.run(tables),
             Self::DescribeTable(request) => request.describe(tables),
             Self::ListTables(_) => {
