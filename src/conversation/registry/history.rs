@@ -112,8 +112,7 @@ impl History {
             let needed = index.map_or(0, |index| manager.all().len() - index);
             limit = HistoryLimit { messages: limit.messages.max(needed), which: Prune::Logged };
         }
-        let added = (manager.message_count() + manager.summary_count()) as usize;
-        if added - manager.pruned() <= limit.messages {
+        if manager.all().len() <= limit.messages {
             return;
         }
         self.facts.update_times(manager);
