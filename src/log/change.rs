@@ -13,7 +13,8 @@ pub enum CallChange {
     /// Another writer takes the call over. The epoch of the call goes up by one, its end is removed, and writers with
     /// an older epoch are fenced.
     Resume,
-    /// The call has ended. The first end is kept until the call is resumed.
+    /// The call has ended. Of several ends, the log keeps the one that counts the most messages and summaries, and of those
+    /// the first, until the call is resumed.
     Close {
         /// The lease of the writer that ends the call.
         lease: WriterLease,

@@ -139,7 +139,9 @@ impl CallHeader {
                 return Err(LogError::fenced(&self.call_id, lease.epoch(), self.epoch));
             }
             CallChange::Close { call_end, .. } => {
-                self.call_end.get_or_insert_with(|| call_end.clone());
+                if self.call_end.as_ref().is_none_or(|known| call_end.counts_more_than(known)) {
+                    self.call_end = Some(call_end.clone());
+                }
             }
             CallChange::Hold => self.is_held = true,
             CallChange::Release => self.is_held = false,

@@ -74,4 +74,6 @@ pub(crate) use redaction::redact_header;
 pub use redaction::{CardNumbers, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
-pub use writer::{CallWriter, Durability, LogWriter, Status, Submitted, Unstored, WriterSettings, WriterTask};
+pub use writer::{
+    CallWriter, DeadLetters, Durability, LogWriter, Status, Submitted, Unstored, WriterSettings, WriterTask,
+};

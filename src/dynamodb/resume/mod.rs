@@ -9,7 +9,7 @@
 //!    changed. Put a *fence*, an empty item of epoch E, at the position of the next message, and at the position of the
 //!    next summary after each message that no summary covers, on the condition that the position is free. If a condition
 //!    fails, the older writer was faster: repeat this step.
-//! 3. After a pass without changes, set the header's `fenced` to E. The items that this pass read are the call.
+//! 3. After a pass without changes, set the header's `fenced` to E and remove the call's end. The items that this pass read are the call.
 //!
 //! An older writer may still send requests, including late retries:
 //!
@@ -30,14 +30,17 @@
 mod fencing;
 
 use super::change::not_live;
+use super::read::logged;
 use super::table_client::Written;
-use super::{DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallHeader, CallId, LogError, LoggedCall, WriterLease};
+use super::{DynamoLog, Item, header, item, names};
+use crate::log::{CallEnd, CallHeader, CallId, LogError, LoggedCall, WriterLease};
 use fencing::Fencing;
 
 /// A call whose older writers are fenced.
 pub(super) struct TakenOver {
     pub header: CallHeader,
+    /// How the call had ended. No older writer can end it any more.
+    ended: Option<CallEnd>,
     items: Vec<Item>,
 }
 
@@ -55,8 +58,8 @@ impl DynamoLog {
     /// the error is [retryable](LogError::is_retryable). The older writers may be fenced even after an error.
     pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let taken = self.take_over(call_id).await?;
-        let records = taken.items.into_iter().map(from_item).collect::<Result<_, _>>()?;
-        Ok(LoggedCall::new(Some(taken.header), records))
+        let call = logged(Some(taken.header), taken.items)?;
+        Ok(LoggedCall { ended: taken.ended, ..call })
     }
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
@@ -68,9 +71,10 @@ impl DynamoLog {
             expires_at_s: WriterLease::from(&header).expires_at_s(),
         };
         let items = fencing.run().await?;
+        let ended = header.call_end().cloned();
         let header = self.finish(call_id, header.epoch()).await?;
         self.settle_expiry(&header, &WriterLease::from(&header)).await?;
-        Ok(TakenOver { header, items })
+        Ok(TakenOver { header, ended, items })
     }
 
     /// Raises the epoch by one, on the condition that it has not changed since a refused attempt returned it. A request
@@ -83,14 +87,9 @@ impl DynamoLog {
             let live = request.get_condition_expression().clone().unwrap_or_default();
             let is_current = if epoch == 1 { "attribute_not_exists(#epoch)" } else { "#epoch = :epoch" };
             let mut request = request
-                .update_expression("SET #epoch = :next REMOVE #ended, #reason, #messages, #summaries, #last_seq")
+                .update_expression("SET #epoch = :next")
                 .condition_expression(format!("{live} AND {is_current}"))
                 .expression_attribute_names("#epoch", names::EPOCH)
-                .expression_attribute_names("#ended", names::ENDED)
-                .expression_attribute_names("#reason", names::REASON)
-                .expression_attribute_names("#messages", names::MESSAGES)
-                .expression_attribute_names("#summaries", names::SUMMARIES)
-                .expression_attribute_names("#last_seq", names::LAST_SEQ)
                 .expression_attribute_values(":next", item::number(epoch + 1));
             if epoch > 1 {
                 request = request.expression_attribute_values(":epoch", item::number(epoch));
@@ -110,10 +109,15 @@ impl DynamoLog {
         let request = self.header_update(call_id);
         let live = request.get_condition_expression().clone().unwrap_or_default();
         let request = request
-            .update_expression("SET #fenced = :epoch")
+            .update_expression("SET #fenced = :epoch REMOVE #ended, #reason, #messages, #summaries, #last_seq")
             .condition_expression(format!("{live} AND #epoch = :epoch"))
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#fenced", names::FENCED)
+            .expression_attribute_names("#ended", names::ENDED)
+            .expression_attribute_names("#reason", names::REASON)
+            .expression_attribute_names("#messages", names::MESSAGES)
+            .expression_attribute_names("#summaries", names::SUMMARIES)
+            .expression_attribute_names("#last_seq", names::LAST_SEQ)
             .expression_attribute_values(":epoch", item::number(epoch));
         match self.update_header(call_id, request).await? {
             Written::Done(item) => header::from_item(&item),

@@ -11,7 +11,7 @@ use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, WriterLease};
 
 impl WriterTask {
-    /// Ends logging of a call that another process writes. Its waiting records become dead letters.
+    /// Ends logging of a call that another process writes. What it has not stored becomes dead letters.
     pub(super) fn fence(&mut self, key: &Key, error: LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.refuse_changes(&error);
@@ -19,8 +19,7 @@ impl WriterTask {
             self.reject_record(key, record, &error);
         }
         self.clear_trouble(Some(&key.0));
-        self.settle_header(key);
-        self.settle_call_end(key);
+        self.reject_parts(key, &error);
     }
 
     /// Fences the older epochs of a call that was resumed here, because the log would refuse their records.
