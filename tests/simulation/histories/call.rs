@@ -36,8 +36,6 @@ pub struct Call {
     pub is_held: bool,
     /// An erasure was requested; the end of the history shows whether it succeeded.
     pub is_erasing: bool,
-    /// Dead letters leave a gap, so the records cannot be restored.
-    pub is_broken: bool,
     generation: u64,
 }
 
@@ -75,7 +73,6 @@ impl Call {
             has_large: false,
             is_held: false,
             is_erasing: false,
-            is_broken: false,
             generation: number << 32,
         }
     }
@@ -87,8 +84,8 @@ impl Call {
     }
 
     /// Sets the owner of the call.
-    pub fn begin(&mut self, process: usize, writer: CallWriter, records: Vec<Record>, clock: Arc<dyn Clock>) {
-        let manager = Manager::restore(records).unwrap().with_clock(clock, self.ids());
+    pub fn begin(&mut self, process: usize, writer: CallWriter, manager: Manager, clock: Arc<dyn Clock>) {
+        let manager = manager.with_clock(clock, self.ids());
         self.owner = Some(Owner {
             process,
             manager,
