@@ -73,6 +73,11 @@ impl Holes {
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
+    /// Iterates over the numbers of the missing messages, in order.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
+        self.holes.seqs.iter().copied()
+    }
+
     /// Returns the records that are missing because they could not be restored, in order. Empty, unless the conversation
     /// was [resumed](crate::MessagesManager) without some.
     ///
