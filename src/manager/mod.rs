@@ -168,7 +168,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///   This happens only if the log lost the result that the call had when it was summarised.
     /// - Neighbours of one role, such as user messages around an unheard answer, become one message marked
     ///   [`Attribute::Merged`]. A fake that is not needed is left out.
-    /// - A fake user message stands where a message is [missing](Self::left_out) between two assistant messages, or
+    /// - A fake user message is added where a message is [missing](Self::left_out) between two assistant messages, or
     ///   before the first one.
     ///
     /// [`Attribute::Merged`]: crate::Attribute::Merged

@@ -17,7 +17,7 @@ enum Require {
     Available,
 }
 
-/// What a log knows about a call besides its records.
+/// The facts that a log has about a call besides its records.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
     /// Records that exist, or existed, and cannot be had.

@@ -87,7 +87,7 @@ async fn ended_call_reports_its_end_and_is_live_again() {
     }
 }
 
-/// The log refuses the first words of the caller. The call goes on, also in another process.
+/// The log refuses the first words of the caller. The call continues, also in another process.
 #[tokio::test(start_paused = true)]
 async fn call_is_continued_without_a_message_that_the_log_lacks() {
     let memory = Arc::new(MemoryLog::new());

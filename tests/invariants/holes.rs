@@ -56,9 +56,9 @@ proptest! {
             prop_assert_eq!(kept.len() + named, whole.records().len());
             prop_assert_eq!(manager.message_count(), whole.message_count());
             prop_assert!(manager.changes(LastMessage::Include).is_empty());
-            let said: Vec<Content> = manager.meta_messages().iter().flat_map(|message| said(message.message())).cloned().collect();
+            let texts: Vec<Content> = manager.meta_messages().iter().flat_map(|message| said(message.message())).cloned().collect();
             let table = kept.into_iter().map(|record| (record.position(), record)).collect();
-            world = World { manager, said, table, calls: world.calls, ..World::new() };
+            world = World { manager, said: texts, table, calls: world.calls, ..World::new() };
             assert_valid(&window(&world.manager))?;
             assert_restores(&world.manager)?;
             for op in ops.iter().filter(is_kept) {
@@ -68,7 +68,7 @@ proptest! {
                 if let Done::Refused(_) | Done::NotForked = done {
                     prop_assert_eq!(before.manager.to_string(), world.manager.to_string());
                 }
-                let kept: Vec<Content> = world.messages().flat_map(|message| self::said(message)).cloned().collect();
+                let kept: Vec<Content> = world.messages().flat_map(said).cloned().collect();
                 if done == Done::Forked {
                     // The world does not expect that an edited first message gets a fake before it.
                     world.said = kept;

@@ -182,7 +182,7 @@ impl WriterTask {
         let _ = reply.send(letters.cloned().collect());
     }
 
-    /// Removes dead letters. `None` stands for the header and the end of a call.
+    /// Removes dead letters. `None` is the header and the end of a call.
     pub(super) fn discard_letters(&mut self, discarded: Vec<(CallId, Option<RecordKey>)>) {
         for (call_id, key) in discarded {
             let Some(key) = key else {
@@ -236,7 +236,7 @@ impl WriterTask {
         let has_place = record.position().summary_number().is_none() && handle.left_out.contains(&record.position());
         if !is_own && !has_place {
             let text = format!(
-                "a dead letter of call {call_id} is not stored: the call was resumed since, and goes on without this \
+                "a dead letter of call {call_id} is not stored: the call was resumed since, and continues without this \
                  record; discard it"
             );
             return Err(LogError::new(LogErrorKind::Refused, text));

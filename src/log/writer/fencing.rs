@@ -11,7 +11,7 @@ use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, WriterLease};
 
 impl WriterTask {
-    /// Ends logging of a call that another process writes. What it has not stored becomes dead letters.
+    /// Ends logging of a call that another process writes. Its parts that are not stored become dead letters.
     pub(super) fn fence(&mut self, key: &Key, error: LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.refuse_changes(&error);

@@ -98,7 +98,7 @@ impl DeadLetters<'_> {
         if current > epoch { Err(LogError::fenced(call_id, epoch, current)) } else { Ok(()) }
     }
 
-    /// Removes dead letters for good. A dead letter without a record stands for the header and the end of its call.
+    /// Removes dead letters for good. Discarding a dead letter without a record discards the refused header and end of its call.
     pub fn discard<'l>(&self, letters: impl IntoIterator<Item = &'l DeadLetter>) {
         let key = |letter: &DeadLetter| (letter.call_id.clone(), letter.record.as_ref().map(RecordKey::of));
         let discarded = letters.into_iter().map(key);

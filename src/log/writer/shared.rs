@@ -39,7 +39,7 @@ pub(super) enum Command {
         call_id: Option<CallId>,
         reply: oneshot::Sender<Vec<DeadLetter>>,
     },
-    /// Dead letters are removed; `None` stands for the header and the end of a call.
+    /// Dead letters are removed; `None` is the header and the end of a call.
     Discard(Vec<(CallId, Option<RecordKey>)>),
     /// Answered with the redacted record of a dead letter, and the handle whose lease can store it.
     PrepareRetry {
