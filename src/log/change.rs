@@ -1,6 +1,6 @@
 //! [`CallChange`]: a change of a call as a whole. [`LoggedCall`]: what a log returns for a call.
 
-use super::{CallEnd, CallHeader, WriterLease};
+use super::{CallEnd, CallHeader, TenureChange, WriterLease};
 use crate::contents::Problem;
 use crate::manager::{Expected, LeftOut, MessagesManager};
 use crate::message::{MessageWrapper, Record};
@@ -10,9 +10,12 @@ use crate::message::{MessageWrapper, Record};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallChange {
-    /// Another writer takes the call over. The epoch of the call goes up by one, its end is removed, and writers with
-    /// an older epoch are fenced.
+    /// Another writer takes the call over at once. The epoch of the call goes up by one, its end is removed, and writers
+    /// with an older epoch are fenced.
     Resume,
+    /// A step of a takeover that [`LogWriter::resume`](super::LogWriter::resume) makes: decide, fence, serve, give up,
+    /// or take the call back. Each step is one atomic change of the header; [`CallHeader::changed`] has its rules.
+    Takeover(TenureChange),
     /// The call has ended. Of several ends, the log keeps the one that counts the most messages and summaries, and of those
     /// the first, until the call is resumed.
     Close {

@@ -10,7 +10,7 @@ use super::call::{Gap, Key, key_of};
 use super::shared::{CallShared, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, redact};
+use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease, redact};
 use crate::message::{MessageId, Position, Record};
 
 pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
@@ -66,7 +66,7 @@ impl WriterTask {
         let (record, call_end) = (Some(record), None);
         let letter = DeadLetter { call_id: call_id.clone(), reason, record, call_end, is_unredacted };
         self.shared.release_from_call(call, bytes);
-        let (revision, epoch) = (key.revision, call.lease.epoch());
+        let (revision, epoch) = (key.revision, call.lease.served());
         self.keep(call_id, key, Letter::InMemory { letter, revision, bytes, epoch });
     }
 
@@ -209,7 +209,7 @@ impl WriterTask {
         true
     }
 
-    /// Returns the redacted record of a dead letter and the handle whose lease can store it.
+    /// Returns the redacted record of a dead letter, and the handle and the lease that can store it.
     ///
     /// Returns [`NotOpened`](LogErrorKind::NotOpened) if this process does not write the call, and
     /// [`Refused`](LogErrorKind::Refused) if the call has no place for the record or the record cannot be redacted.
@@ -217,10 +217,10 @@ impl WriterTask {
         &self,
         call_id: &CallId,
         record: &Record,
-    ) -> Result<(Arc<CallShared>, Record), LogError> {
+    ) -> Result<(Arc<CallShared>, WriterLease, Record), LogError> {
         let epochs = self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX));
-        let newest = epochs.rev().find_map(|(key, state)| Some((key.1, state.handles.last()?)));
-        let (epoch, handle) = newest.ok_or_else(|| {
+        let newest = epochs.rev().find_map(|(key, state)| Some((key.1, &state.lease, state.handles.last()?)));
+        let (epoch, lease, handle) = newest.ok_or_else(|| {
             let text = format!(
                 "a dead letter of call {call_id} is not stored, because this process does not write the call; resume \
                  the call, retry, and finish it again if it had ended"
@@ -243,7 +243,7 @@ impl WriterTask {
         }
         let redactors = &self.settings.redactors;
         let record = if redactors.0.is_empty() { record.clone() } else { redact(record, redactors)? };
-        Ok((handle.clone(), record))
+        Ok((handle.clone(), lease.clone(), record))
     }
 
     /// Removes the dead letter of a record that is stored after all.

@@ -3,7 +3,7 @@
 use super::flush::Reply;
 use super::shared::Command;
 use super::{LogWriter, spooling};
-use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey};
+use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease};
 
 /// The dead letters of a [`LogWriter`]: what the log will never accept as it is.
 ///
@@ -81,21 +81,21 @@ impl DeadLetters<'_> {
             Reply::Received(prepared) => prepared,
             Reply::Ended | Reply::Late => Err(LogError::stopped()),
         };
-        let (call, record) = prepared?;
+        let (call, lease, record) = prepared?;
         // The position may have no fence, so only the header shows whether this writer still owns the call. The check
         // after the put finds a takeover that may not have read the record.
-        self.check_ownership(&call_id, call.lease.epoch()).await?;
-        self.writer.log.put_record(&call.lease, &record).await?;
-        self.check_ownership(&call_id, call.lease.epoch()).await?;
+        self.check_ownership(&lease).await?;
+        self.writer.log.put_record(&lease, &record).await?;
+        self.check_ownership(&lease).await?;
         // If the task has ended, the spool keeps the dead letter, and a retry finds the record in the log.
         let _ = self.writer.commands.send(Command::Retried(call, record));
         Ok(())
     }
 
-    async fn check_ownership(&self, call_id: &CallId, epoch: u32) -> Result<(), LogError> {
+    async fn check_ownership(&self, lease: &WriterLease) -> Result<(), LogError> {
+        let call_id = lease.call_id();
         let header = self.writer.log.read_header(call_id).await?.ok_or_else(|| LogError::not_opened(call_id))?;
-        let current = header.epoch();
-        if current > epoch { Err(LogError::fenced(call_id, epoch, current)) } else { Ok(()) }
+        header.tenure().check(lease)
     }
 
     /// Removes dead letters for good. Discarding a dead letter without a record discards the refused header and end of its call.

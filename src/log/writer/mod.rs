@@ -14,6 +14,7 @@ mod attempts;
 mod call;
 mod call_writer;
 mod commands;
+mod contest;
 mod dead_letters;
 mod fencing;
 mod flush;
@@ -25,6 +26,7 @@ mod shared;
 mod spooled;
 mod spooling;
 mod status;
+mod takeover;
 mod task;
 mod unstored;
 
@@ -40,6 +42,7 @@ pub use call_writer::{CallWriter, Submitted};
 pub use letters::DeadLetters;
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
+pub use takeover::Takeover;
 pub use task::WriterTask;
 pub use unstored::Unstored;
 
@@ -51,6 +54,7 @@ use call::Gap;
 use flush::{Reply, reply_by};
 use shared::{Budget, CallShared, Command, Commands, Shared};
 use status::Counters;
+use takeover::Watches;
 use unstored::{NO_ANSWER, Part};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
@@ -91,6 +95,8 @@ use unstored::{NO_ANSWER, Part};
 pub struct LogWriter {
     log: Arc<dyn CallLog>,
     spool: Option<Arc<Spool>>,
+    settings: Arc<WriterSettings>,
+    watches: Arc<Watches>,
     shared: Arc<Shared>,
     commands: Commands,
 }
@@ -111,8 +117,9 @@ impl LogWriter {
             leftovers: OnceLock::new(),
             room: Notify::new(),
         });
-        let task = WriterTask::new(log.clone(), settings, shared.clone(), inbox);
-        (Self { log, spool, shared, commands }, task)
+        let task = WriterTask::new(log.clone(), settings.clone(), shared.clone(), inbox);
+        let (settings, watches) = (Arc::new(settings), Arc::default());
+        (Self { log, spool, settings, watches, shared, commands }, task)
     }
 
     /// Opens a call that starts now. Its header is stored before its records.
@@ -143,6 +150,10 @@ impl LogWriter {
     /// Resumes a call that another process was writing, or this process before a restart. Stores the spooled records of
     /// the call, takes it over in the log, and restores it.
     ///
+    /// Reads and restores the call first, and then decides to take it over: until then nothing is written. Requests that
+    /// time out or are throttled are retried until `timeout` has passed. If the takeover fails later, the older writer
+    /// takes its call back. [`with_takeover`](WriterSettings::with_takeover) has the policy.
+    ///
     /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
     /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
@@ -151,9 +162,9 @@ impl LogWriter {
     /// that was left out keeps its number. [`DeadLetters::retry`] can store a dead letter in its place.
     /// [`CallWriter::ended`] says how the call had ended.
     ///
-    /// Returns the errors of [`resume_call`](CallLog::resume_call), and a [retryable](LogError::is_retryable) error if
-    /// spooled records could not be stored in time. The older writers may be fenced despite an error: resume the call
-    /// again.
+    /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
+    /// records could not be stored in time, [`Fenced`](LogErrorKind::Fenced) if another process resumed it at the same
+    /// time, and [`Invalid`](LogErrorKind::Invalid) if the policy needs leases that are renewed.
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
@@ -161,14 +172,12 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
-        let mut logged = resumed
-            .map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
+        let here = self.dead_letters().list(Some(call_id)).await?;
+        let mut logged = self.take_over(call_id, deadline).await?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
-        let here = self.dead_letters().list(Some(call_id)).await?;
         logged.left_out.extend(here.iter().filter_map(|letter| letter.left_out(&logged.records)));
         let ended = logged.ended.clone();
         let manager: MessagesManager<W> = logged.restore();

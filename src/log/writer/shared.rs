@@ -20,6 +20,7 @@ pub(super) enum Command {
     Begin(Arc<CallShared>),
     /// The header of a call has to be stored.
     Open(Arc<CallShared>, CallHeader),
+    /// Records to store. Without any, the reply of the call has ended.
     Records(Arc<CallShared>, Vec<SizedRecord>),
     Close(Arc<CallShared>, CallEnd),
     /// The handle of a call was dropped.
@@ -41,11 +42,11 @@ pub(super) enum Command {
     },
     /// Dead letters are removed; `None` is the header and the end of a call.
     Discard(Vec<(CallId, Option<RecordKey>)>),
-    /// Answered with the redacted record of a dead letter, and the handle whose lease can store it.
+    /// Answered with the redacted record of a dead letter, and the handle and the lease that can store it.
     PrepareRetry {
         call_id: CallId,
         record: Record,
-        reply: oneshot::Sender<Result<(Arc<CallShared>, Record), LogError>>,
+        reply: oneshot::Sender<Result<(Arc<CallShared>, WriterLease, Record), LogError>>,
     },
     /// The record of a dead letter is stored.
     Retried(Arc<CallShared>, Record),
@@ -118,12 +119,15 @@ pub(super) struct CallShared {
     pub refusal: OnceLock<LogError>,
     /// The level of the call's least durable record.
     pub level: watch::Sender<Durability>,
+    /// The first message of the reply that is generated or played. It and later ones will change again.
+    pub open_from: Mutex<Option<Position>>,
 }
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
-        let (left_out, bytes, receipts, refusal) = Default::default();
-        Self { lease, gap, left_out, bytes, receipts, refusal, level: watch::Sender::new(Durability::Stored) }
+        let (left_out, bytes, receipts, refusal, open_from) = Default::default();
+        let level = watch::Sender::new(Durability::Stored);
+        Self { lease, gap, left_out, bytes, receipts, refusal, level, open_from }
     }
 }
 
