@@ -59,7 +59,7 @@ mod turn;
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
 pub use manager::{
-    Entry, ForkError, Format, LastMessage, ManagerError, MessagesManager, Prune, RestoreError, Summarizing,
+    Entry, ForkError, Format, LastMessage, LeftOut, ManagerError, MessagesManager, Prune, RestoreError, Summarizing,
 };
 pub use message::{
     Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,

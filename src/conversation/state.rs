@@ -13,7 +13,7 @@ use super::shared::Conversation;
 use super::summaries::Summaries;
 use crate::log::{CallId, CallWriter, Durability, LogError, Submitted};
 use crate::manager::LastMessage;
-use crate::message::Position;
+use crate::message::{Content, MessageId, PlainMessage, Position};
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
 /// The data under a conversation's lock.
@@ -194,7 +194,16 @@ impl Host for Conversation {
                 return false;
             }
         }
-        writer.flush(by.saturating_duration_since(Instant::now())).await.is_empty()
+        let unstored = writer.flush(by.saturating_duration_since(Instant::now())).await;
+        // A dead letter of an earlier message holds back no tool, but one with the tool's call does.
+        self.read(|manager| {
+            let open = manager.open_tool_calls();
+            let has_open_call = |message: &PlainMessage| {
+                message.contents().iter().filter_map(Content::as_tool_call).any(|call| open.contains(&call.id()))
+            };
+            let is_of_the_past = |id: MessageId| !manager.get(&id).is_some_and(has_open_call);
+            unstored.iter().all(|part| part.is_dead_letter && part.message_id.is_some_and(is_of_the_past))
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {

@@ -43,8 +43,10 @@ impl DynamoLog {
         }
         let request = request
             .update_expression(set)
+            // An end that counts later messages replaces an earlier one, and never the other way round.
             .condition_expression(format!(
-                "{LIVE} AND attribute_not_exists(#ended) AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)"
+                "{LIVE} AND (attribute_not_exists(#epoch) OR #epoch <= :epoch) AND (attribute_not_exists(#ended) \
+                 OR #messages < :messages OR (#messages = :messages AND #summaries < :summaries))"
             ))
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_values(":epoch", item::number(lease.epoch()));

@@ -21,14 +21,14 @@ pub(super) fn sort_key_of(position: Position) -> String {
     }
 }
 
-/// Returns the position of a message or summary; `None` for the sort key of another item.
+/// Returns the position of a message or summary with this sort key; `None` if it is the key of something else.
 pub(super) fn position_of(sort_key: &str) -> Option<Position> {
-    let place = sort_key.strip_prefix(MESSAGE_PREFIX)?;
-    let position = match place.split_once("#SUM#") {
-        None => Position::message(place.parse().ok()?),
+    let numbers = sort_key.strip_prefix(MESSAGE_PREFIX)?;
+    let position = match numbers.split_once("#SUM#") {
+        None => Position::message(numbers.parse().ok()?),
         Some((after, number)) => Position::summary(after.parse().ok()?, number.parse().ok()?),
     };
-    Some(position)
+    (sort_key_of(position) == sort_key).then_some(position)
 }
 
 /// Returns the call of an item by its partition key; `None` if the item is not of a call.
@@ -100,6 +100,8 @@ mod tests {
             ]
         );
         assert!(keys.is_sorted() && positions.is_sorted());
+        assert_eq!(keys.each_ref().map(|key| position_of(key)), positions.map(Some));
+        assert_eq!(["CALL", "MSG#7", "MSG#00000009#SUM#0", "MSG#00000009#SUM#0000"].map(position_of), [None; 4]);
         let call = CallId::new("CA1").unwrap();
         assert_eq!(ItemKey::new(&call, positions[2]).to_string(), "MSG#00000009#SUM#0002 of call CA1");
     }

@@ -21,8 +21,9 @@ impl DynamoLog {
         let bytes = item_size(&item);
         if bytes > MAX_RECORD_BYTES {
             let message = format!(
-                "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was written: keep large \
-                 contents in a content store and log their ids"
+                "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was written: offload large \
+                 contents to a content store and keep custom data small; then change the message, or retry its dead \
+                 letter with a smaller record"
             );
             return Err(LogError::new(LogErrorKind::Refused, message));
         }

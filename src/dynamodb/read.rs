@@ -1,8 +1,11 @@
 //! Reads of a call.
 
+use super::keys::{self, ItemKey};
 use super::rules::Slot;
-use super::{DynamoLog, Item, from_item, header, item, keys, names};
+use super::{DynamoLog, Item, from_item, header, item, names};
 use crate::log::{CallHeader, CallId, LogError, LoggedCall};
+use crate::manager::LeftOut;
+use crate::message::Role;
 
 /// Sorts directly after every key that starts with [`names::MESSAGE_PREFIX`].
 const AFTER_MESSAGES: &str = "MSG$";
@@ -21,7 +24,8 @@ impl DynamoLog {
     ///
     /// Reads consistently, so every acknowledged write is included. Takes one request per MB.
     ///
-    /// Returns an error if the call was erased, or an item is not a valid record or header.
+    /// Leaves out items that are no valid records. Returns an error if the call was erased, if the header is not valid, if an
+    /// item has an unknown schema version, or if its key is not that of a record.
     pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let items = self.items(call_id).await?;
         let now_s = self.now_s();
@@ -30,8 +34,7 @@ impl DynamoLog {
             return Ok(LoggedCall::default());
         }
         let header = items.header.as_ref().map(header::from_item).transpose()?;
-        let records = items.into_visible(now_s).map(from_item).collect::<Result<_, _>>()?;
-        Ok(LoggedCall::new(header, records))
+        logged(header, items.into_visible(now_s))
     }
 
     /// Returns the header of a call, or `None` if the call was never opened or has expired.
@@ -79,6 +82,28 @@ impl DynamoLog {
 
 fn refuse_erased(call_id: &CallId, header: Option<&Item>) -> Result<(), LogError> {
     if header.is_some_and(item::is_erased) { Err(LogError::erased(call_id)) } else { Ok(()) }
+}
+
+/// Returns the call of these messages and summaries.
+pub(super) fn logged(
+    header: Option<CallHeader>,
+    items: impl IntoIterator<Item = Item>,
+) -> Result<LoggedCall, LogError> {
+    let mut call = LoggedCall::new(header, Vec::new());
+    for item in items {
+        let key = ItemKey::of_item(&item)?;
+        item::check_schema(&item, &key)?;
+        let position = keys::position_of(&key.sort_key);
+        match (from_item(item), position) {
+            (Ok(record), _) => call.records.push(record),
+            (Err(error), Some(position)) => {
+                let role = position.summary_number().map(|_| Role::Summary);
+                call.left_out.push(LeftOut::new(position, role, error.to_string()));
+            }
+            (Err(error), None) => return Err(error),
+        }
+    }
+    Ok(call)
 }
 
 impl CallItems {

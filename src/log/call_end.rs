@@ -44,6 +44,11 @@ impl CallEnd {
         Self::new(at_ms, reason, manager.message_count(), manager.summary_count())
     }
 
+    /// Returns true if this end counts messages or summaries that came after the other end.
+    pub(crate) fn counts_more_than(&self, other: &Self) -> bool {
+        (self.messages, self.summaries) > (other.messages, other.summaries)
+    }
+
     /// The `seq` of the last message; `None` if the call has no messages.
     pub(crate) fn last_seq(&self) -> Option<u32> {
         self.messages.checked_sub(1)

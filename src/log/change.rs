@@ -2,7 +2,8 @@
 
 use super::{CallEnd, CallHeader, TenureChange, WriterLease};
 use crate::contents::Problem;
-use crate::message::Record;
+use crate::manager::{Expected, LeftOut, MessagesManager};
+use crate::message::{MessageWrapper, Record};
 
 /// A change of a call as a whole. Every change can be repeated after an error, and two processes may make it at once. A
 /// repeated [`Resume`](Self::Resume) raises the epoch once more; the other changes have no further effect.
@@ -15,7 +16,8 @@ pub enum CallChange {
     /// A step of a takeover that [`LogWriter::resume`](super::LogWriter::resume) makes: decide, fence, serve, give up,
     /// or take the call back. Each step is one atomic change of the header; [`CallHeader::changed`] has its rules.
     Takeover(TenureChange),
-    /// The call has ended. The first end is kept until the call is resumed.
+    /// The call has ended. Of several ends, the log keeps the one that counts the most messages and summaries, and of those
+    /// the first, until the call is resumed.
     Close {
         /// The lease of the writer that ends the call.
         lease: WriterLease,
@@ -39,12 +41,26 @@ pub struct LoggedCall {
     /// The contents that could not be loaded, each with the message that refers to it. Everything else is complete. Only
     /// a log that [offloads](super::Offloading) has problems.
     pub problems: Vec<Problem>,
+    /// The records that are stored and cannot be read.
+    pub left_out: Vec<LeftOut>,
+    /// How the call had ended when it was read or resumed. Resuming a call removes the end from its header.
+    pub ended: Option<CallEnd>,
 }
 
 impl LoggedCall {
-    /// Creates a call without problems.
+    /// Creates a call without problems, with the end of its header.
     pub fn new(header: Option<CallHeader>, records: Vec<Record>) -> Self {
-        Self { header, records, problems: Vec::new() }
+        let ended = header.as_ref().and_then(CallHeader::call_end).cloned();
+        Self { header, records, problems: Vec::new(), left_out: Vec::new(), ended }
+    }
+
+    /// Restores the conversation from the records that there are, each as in
+    /// [`MessagesManager::restore`]. The missing ones, those that cannot be read and those that do not fit
+    /// are [left out](MessagesManager::left_out), and so are messages that only the end of the call counts.
+    pub fn restore<W: MessageWrapper>(self) -> MessagesManager<W> {
+        let (messages, summaries) = self.ended.map_or((0, 0), |ended| (ended.messages, ended.summaries));
+        let expected = Expected { left_out: self.left_out, messages, summaries };
+        MessagesManager::restore_available(self.records, expected)
     }
 
     /// Returns true if the call is unknown or expired.

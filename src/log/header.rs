@@ -153,7 +153,9 @@ impl CallHeader {
             }
             CallChange::Close { lease, call_end } => {
                 self.tenure.check(lease)?;
-                self.call_end.get_or_insert_with(|| call_end.clone());
+                if self.call_end.as_ref().is_none_or(|known| call_end.counts_more_than(known)) {
+                    self.call_end = Some(call_end.clone());
+                }
             }
             CallChange::Hold => self.is_held = true,
             CallChange::Release => self.is_held = false,

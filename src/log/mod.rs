@@ -78,5 +78,5 @@ pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub use tenure::TenureChange;
 pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureStep};
 pub use writer::{
-    CallWriter, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
+    CallWriter, DeadLetters, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
 };

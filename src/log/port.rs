@@ -64,10 +64,11 @@ pub trait CallLog: Send + Sync {
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader>;
 
     /// Reads the header and records of a call, including everything that was stored before the read. The result is empty
-    /// if the call is unknown or expired. Contents that are missing are [problems](LoggedCall::problems), not errors.
+    /// if the call is unknown or expired. Contents that are missing are [problems](LoggedCall::problems), and records that
+    /// cannot be read are [left out](LoggedCall::left_out); neither is an error.
     ///
     /// Returns [`Erased`](super::LogErrorKind::Erased) if the call was erased, or the error of a backend that failed or
-    /// cannot read what it stored.
+    /// cannot read what it stored of the call as a whole.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
 
     /// Reads the header of a call, as [`read_call`](Self::read_call) returns it: `None` if the call was never opened or
@@ -123,8 +124,8 @@ pub trait CallLog: Send + Sync {
 
     /// Takes a call over from another process at once: fences the older writers, then reads the call.
     /// [`LogWriter::resume`](super::LogWriter::resume) does this with retries and respects other candidates.
-    /// [Restore](crate::MessagesManager::restore) a manager from the records, and write with the
-    /// [lease](LoggedCall::lease).
+    /// [Restore](LoggedCall::restore) a manager, and write with the [lease](LoggedCall::lease). The result has the
+    /// [end](LoggedCall::ended) that the call had before.
     ///
     /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
     /// [`Erased`](super::LogErrorKind::Erased) if it was erased, [`Fenced`](super::LogErrorKind::Fenced) if another
@@ -132,8 +133,10 @@ pub trait CallLog: Send + Sync {
     /// writer can take the call back.
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
+            let before = self.read_header(call_id).await?;
             self.change_call(call_id, &CallChange::Resume).await?;
-            self.read_call(call_id).await
+            let call = self.read_call(call_id).await?;
+            Ok(LoggedCall { ended: before.and_then(|header| header.call_end().cloned()), ..call })
         })
     }
 }

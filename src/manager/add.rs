@@ -147,6 +147,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns `true` if a message of this role may be merged into the last one.
     pub(super) fn merges(&self, role: Role) -> bool {
         let Some(last) = self.last_message() else { return false };
+        // A message is missing after the last one.
+        if self.holes.is_between(last.position().seq(), self.next_seq()) {
+            return false;
+        }
         // Text merged into a partly heard message would count as unheard. The window merges both.
         role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake() && !is_fork_point(last)
     }

@@ -142,6 +142,30 @@ impl Calls {
         }
     }
 
+    /// Like [`check`](Self::check) for a restored message, whose results may answer no open call.
+    pub fn check_available(&self, role: Role, contents: &[Content]) -> Result<(), ManagerError> {
+        self.check(role, contents).or_else(|_| {
+            let is_loose =
+                |content: &Content| role == Role::User && content.as_result().is_some_and(|it| !self.fits(it));
+            let fitting: Vec<Content> = contents.iter().filter(|content| !is_loose(content)).cloned().collect();
+            self.check(role, &fitting)
+        })
+    }
+
+    /// Returns `true` if the result answers an open call.
+    fn fits(&self, result: &ToolResult) -> bool {
+        self.get(result.tool_call_id()).is_some_and(|call| call.result.is_none() && call.name == result.name())
+    }
+
+    /// Like [`note`](Self::note) for a restored message. A result that answers no open call is not noted.
+    pub fn note_available(&mut self, seq: u32, contents: &[Content]) {
+        for content in contents {
+            if content.as_result().is_none_or(|result| self.fits(result)) {
+                self.note(seq, std::slice::from_ref(content));
+            }
+        }
+    }
+
     /// Undoes [`note`](Self::note).
     pub fn forget(&mut self, contents: &[Content]) {
         for content in contents {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::MessagesManager;
+use super::{LeftOut, MessagesManager};
 use crate::message::{
     Content, Map, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, TurnRecord, Value,
     on_one_line, quoted,
@@ -13,6 +13,8 @@ use crate::message::{
 /// ```text
 /// 6       [assistant] {'How can I help you?'} -- '01JRZJ1676BES92QBJC6ZMKG36' {timing=[{creation=1744815823078}]},
 /// ```
+///
+/// A line `[missing]` names each record that was [left out](MessagesManager::left_out), and why.
 ///
 /// `*` marks the first message of the window, `^` the last summary, and `-` a message that is not logged. `heard={…}` is
 /// the heard part of an assistant message. `confidence=0.93/?` has the confidence of each part. Control, ANSI and
@@ -27,6 +29,7 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
         let opener = opener.map(|offset| self.window_start + offset);
         let last_summary = self.window_start.checked_sub(1);
         let mut all_logged = true;
+        let mut left_out = self.left_out().iter().peekable();
         for (index, wrapper) in self.list.indexed(0..self.list.end()) {
             let pending = self.logged.is_dirty(index, wrapper.message().revision());
             all_logged &= !pending;
@@ -38,13 +41,25 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
             };
             let end = if index + 1 == self.list.end() { '.' } else { ',' };
             let message = wrapper.message();
+            while let Some(missing) = left_out.next_if(|missing| missing.position < message.position()) {
+                write_missing(f, missing)?;
+            }
             let shown = Shown { message, summary_ids: self.ids_covered_by(message).collect() };
             write!(f, "\n{index:<3}{log}{mark}   {shown}{end}")?;
         }
+        left_out.try_for_each(|missing| write_missing(f, missing))?;
         if all_logged {
             write!(f, "\n.  - -> index {}.", self.list.end())?;
         }
         Ok(())
+    }
+}
+
+fn write_missing(f: &mut fmt::Formatter<'_>, missing: &LeftOut) -> fmt::Result {
+    let (seq, reason) = (missing.position.seq(), &missing.reason);
+    match missing.position.summary_number() {
+        None => write!(f, "\n          [missing] message {seq}: {reason}"),
+        Some(number) => write!(f, "\n          [missing] summary {number}: {reason}"),
     }
 }
 

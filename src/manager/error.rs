@@ -118,7 +118,10 @@ pub enum ForkError {
 #[non_exhaustive]
 pub enum RestoreError {
     /// A record is missing before another one.
-    #[error("message {seq} is missing; read the call's records again, all pages and with a consistent read")]
+    #[error(
+        "message {seq} is missing; read all pages of the call's records, consistently; if the log does not have the \
+         message, for example because it is a dead letter, resume the call, or use `LoggedCall::restore`, which leaves it out"
+    )]
     Missing {
         /// The number of the missing message.
         seq: u32,

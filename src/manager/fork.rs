@@ -92,11 +92,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let (id, seq) = (at.id(), at.position().seq());
         let kept = self.summaries.partition_point(|after| *after <= seq);
         let summaries = self.summaries.share(kept);
-        let end = seq as usize + 1 + kept;
+        let summarised = |after: u32| self.index_after(after) + 1;
+        let end = seq as usize + 1 - self.holes.before(seq + 1) + kept;
         let window_start = if kept == self.summaries.end() {
             self.window_start
         } else {
-            let start = summaries.last().map_or(0, |after| *after as usize + 1 + kept);
+            let start = summaries.last().map_or(0, |after| summarised(*after));
             Some(start).filter(|start| start.saturating_sub(1) >= self.list.first())?
         };
 
@@ -108,6 +109,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let logged = Revisions::starting_at(list.first());
         let mut fork = Self {
             list,
+            holes: self.holes.up_to(seq),
             summaries,
             window_start,
             window_is_open: false,

@@ -16,6 +16,7 @@ mod error;
 mod fork;
 mod format;
 mod ids;
+mod left_out;
 mod list;
 mod prune;
 mod reading;
@@ -28,6 +29,8 @@ mod window;
 mod answerable_tests;
 #[cfg(test)]
 mod drafts_tests;
+#[cfg(test)]
+mod holes_tests;
 #[cfg(test)]
 mod parts_tests;
 #[cfg(test)]
@@ -47,7 +50,9 @@ pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub use format::Format;
 pub(crate) use format::without_bytes;
+pub use left_out::LeftOut;
 pub use prune::Prune;
+pub(crate) use restore::Expected;
 pub use summarizing::Summarizing;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
@@ -56,6 +61,7 @@ use crate::message::{Message, MessageId, MessageWrapper, Record};
 use calls::Calls;
 use changes::Revisions;
 use ids::ExplicitIds;
+use left_out::Holes;
 use list::List;
 use window::Window;
 
@@ -78,8 +84,9 @@ use window::Window;
 /// ```
 #[derive(Clone)]
 pub struct MessagesManager<W> {
-    // Sorted by position. The index of message `seq` is `seq` plus the number of summaries before it.
+    // Sorted by position. The index of message `seq` is `seq` plus the summaries and minus the holes before it.
     list: List<W>,
+    holes: Holes,
     // The `seq` of the last message of each summary, ascending.
     summaries: List<u32>,
     // The first index of the window, after the last summary or the pruned messages.
@@ -102,6 +109,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn new() -> Self {
         Self {
             list: List::new(),
+            holes: Holes::default(),
             summaries: List::new(),
             window_start: 0,
             window_is_open: false,
@@ -135,14 +143,15 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.as_slice()
     }
 
-    /// Returns the number of messages ever added, including fakes and [pruned](Self::prune) messages, without summaries.
+    /// Returns the number of messages ever added, including fakes, [pruned](Self::prune) messages and those that were
+    /// [left out](Self::left_out), without summaries.
     pub fn message_count(&self) -> u32 {
         self.next_seq()
     }
 
     /// Returns the number of summaries ever added.
     pub(crate) fn summary_count(&self) -> u32 {
-        self.summaries.end() as u32
+        self.summaries.end() as u32 + self.holes.summaries
     }
 
     /// Returns the window: the messages that the model gets now, starting with a user message and alternating between
@@ -159,6 +168,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///   This happens only if the log lost the result that the call had when it was summarised.
     /// - Neighbours of one role, such as user messages around an unheard answer, become one message marked
     ///   [`Attribute::Merged`]. A fake that is not needed is left out.
+    /// - A fake user message is added where a message is [missing](Self::left_out) between two assistant messages, or
+    ///   before the first one.
     ///
     /// [`Attribute::Merged`]: crate::Attribute::Merged
     pub fn messages(&self) -> impl FusedIterator<Item = Cow<'_, W>> + Clone {
@@ -206,7 +217,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn next_seq(&self) -> u32 {
-        (self.list.end() - self.summaries.end()) as u32
+        (self.list.end() - self.summaries.end() + self.holes.messages()) as u32
     }
 }
 

@@ -67,11 +67,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the index of a position. A position of another conversation gives an unrelated index.
     pub(super) fn index(&self, position: Position) -> usize {
-        self.index_of(position.seq()) + usize::from(position.summary_number().is_some())
+        match position.summary_number() {
+            None => self.index_of(position.seq()),
+            Some(_) => self.index_after(position.seq()),
+        }
     }
 
     /// Returns the index of message `seq`.
     pub(super) fn index_of(&self, seq: u32) -> usize {
-        seq as usize + self.summaries.partition_point(|after| *after < seq)
+        seq as usize - self.holes.before(seq) + self.summaries.partition_point(|after| *after < seq)
+    }
+
+    /// Returns the index after message `seq`, where a summary of the messages up to it is.
+    pub(super) fn index_after(&self, seq: u32) -> usize {
+        seq as usize + 1 - self.holes.before(seq + 1) + self.summaries.partition_point(|after| *after < seq)
     }
 }

@@ -35,7 +35,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return Err(ManagerError::Blank);
         }
         let cut = self.cut_for(summarizing)?;
-        let number = u32::try_from(self.summaries.end()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
+        let number = NonZeroU32::MIN.checked_add(self.summary_count());
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
         let full = ManagerError::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);

@@ -5,7 +5,9 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 
 use super::MessagesManager;
-use crate::message::{Attribute, Content, Contents, Message, MessageWrapper, PLACEHOLDER, Role, ToolResult};
+use crate::message::{
+    Attribute, Content, Contents, Message, MessageId, MessageWrapper, PLACEHOLDER, Position, Role, ToolResult,
+};
 
 /// The iterator of [`MessagesManager::messages`], which documents its rules.
 #[derive(Debug, Clone)]
@@ -13,15 +15,19 @@ pub(super) struct Window<'a, W> {
     manager: &'a MessagesManager<W>,
     // The next index in the list.
     next: usize,
+    // The role of the last message.
+    last: Option<Role>,
     // The indices of the last assistant message, whose calls the next user message answers.
     asked: Range<usize>,
 }
 
-/// Messages of one role that form one message of the window, by their indices in the list.
+/// Messages of one role that form one message of the window, by their indices in the list. A group without messages is
+/// a fake in place of missing ones.
 struct Group {
     first: usize,
-    last: usize,
-    /// The number of messages from `first` to `last` that are in the window.
+    /// The index after the last message.
+    end: usize,
+    /// The number of messages of the group that are in the window.
     visible: usize,
     role: Role,
 }
@@ -40,7 +46,7 @@ pub(super) struct ShownMessage {
 
 impl<'a, W: MessageWrapper> Window<'a, W> {
     pub(super) fn new(manager: &'a MessagesManager<W>) -> Self {
-        Self { manager, next: manager.window_start, asked: 0..0 }
+        Self { manager, next: manager.window_start, last: None, asked: 0..0 }
     }
 
     fn message(&self, index: usize) -> Option<&'a Message> {
@@ -60,13 +66,20 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             let starts_turn = is_user && self.members(&group).any(says);
             turns += usize::from(starts_turn);
             self.set_asked(&group);
-            Some(ShownMessage { end: group.last + 1, starts_turn, answers_call, turns })
+            Some(ShownMessage { end: group.end, starts_turn, answers_call, turns })
         })
     }
 
     /// Returns the next messages of one role.
     #[inline]
     fn next_group(&mut self) -> Option<Group> {
+        let group = self.next_members()?;
+        self.last = Some(group.role);
+        Some(group)
+    }
+
+    #[inline]
+    fn next_members(&mut self) -> Option<Group> {
         let mut group: Option<Group> = None;
         while let Some(message) = self.message(self.next) {
             let index = self.next;
@@ -75,32 +88,48 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
                 continue;
             }
             match &mut group {
-                Some(group) if group.role != message.role() => {
+                Some(group) if group.role != message.role() || self.is_apart(group, message) => {
                     self.next = index;
                     return Some(Group { ..*group });
                 }
                 // A real message replaces a fake.
                 Some(group) if self.message(group.first).is_some_and(Message::is_fake) => {
-                    (group.first, group.last) = (index, index);
+                    (group.first, group.end) = (index, index + 1);
                 }
                 Some(group) => {
-                    group.last = index;
+                    group.end = index + 1;
                     group.visible += 1;
                 }
-                None => group = Some(Group { first: index, last: index, visible: 1, role: message.role() }),
+                // A message is missing before the answer.
+                None if message.role() == Role::Assistant && self.last != Some(Role::User) => {
+                    self.next = index;
+                    return Some(Group { first: index, end: index, visible: 0, role: Role::User });
+                }
+                None => group = Some(Group { first: index, end: index + 1, visible: 1, role: message.role() }),
             }
         }
         // A fake opens nothing if no message follows.
         group.filter(|group| self.message(group.first).is_some_and(|message| !message.is_fake()))
     }
 
+    /// Returns `true` if a message is missing between a group and another answer.
+    fn is_apart(&self, group: &Group, next: &Message) -> bool {
+        let last = || self.message(group.end - 1).map_or(0, |last| last.position().seq());
+        next.role() == Role::Assistant
+            && self.manager.holes.messages() > 0
+            && self.manager.holes.is_between(last(), next.position().seq())
+    }
+
     #[inline]
     fn set_asked(&mut self, group: &Group) {
-        self.asked = if group.role == Role::Assistant { group.first..group.last + 1 } else { 0..0 };
+        self.asked = if group.role == Role::Assistant { group.first..group.end } else { 0..0 };
     }
 
     fn shown(&self, group: &Group) -> Option<Cow<'a, W>> {
         let wrapper = self.manager.list.get(group.first)?;
+        if group.visible == 0 {
+            return Some(Cow::Owned(W::from(self.fake(wrapper.message(), group))));
+        }
         let is_valid = group.visible == 1
             && match group.role {
                 Role::Assistant => self.manager.is_shown_whole(wrapper.message()),
@@ -125,9 +154,19 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         Some(message)
     }
 
+    /// Returns the fake in place of the messages that are missing before `next`. It answers the calls before it.
+    fn fake(&self, next: &Message, group: &Group) -> Message {
+        let position = Position::message(next.position().seq().saturating_sub(1));
+        // Nobody can look it up: no message has this id.
+        let (id, created_ms) = (MessageId::from(0), next.metadata().created_ms());
+        let mut fake = Message::new(id, position, Role::User, self.answer(group), created_ms);
+        fake.metadata_mut().add_attribute(Attribute::Fake);
+        fake
+    }
+
     fn members(&self, group: &Group) -> impl Iterator<Item = &'a Message> {
         let manager = self.manager;
-        let members = manager.list.range(group.first..group.last + 1);
+        let members = manager.list.range(group.first..group.end);
         members.map(W::message).filter(|message| manager.is_visible(message) && !message.is_fake())
     }
 
@@ -136,15 +175,19 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         let results = message.contents().iter().take_while(|content| content.as_result().is_some());
         let own = message.contents().get(results.clone().count()..).unwrap_or_default();
         own.iter().all(is_callers)
-            && results.filter_map(Content::as_result).all(|result| self.is_asked_for(result))
+            && results.filter_map(Content::as_result).all(|result| self.is_asked_for(message, result))
             && self.late_results(group).next().is_none()
     }
 
     /// Returns the contents of a user message: the results of the calls before it, then the caller's words.
     fn answer(&self, group: &Group) -> Contents {
-        let contents = || self.members(group).flat_map(|message| message.contents());
-        let in_place = contents().filter(|content| content.as_result().is_some_and(|result| self.is_asked_for(result)));
-        let said = contents().filter(|content| is_callers(content));
+        let contents =
+            || self.members(group).flat_map(|message| message.contents().iter().map(move |it| (message, it)));
+        let is_asked_for = |(message, content): &(&Message, &Content)| {
+            content.as_result().is_some_and(|result| self.is_asked_for(message, result))
+        };
+        let in_place = contents().filter(is_asked_for).map(|(_, content)| content);
+        let said = contents().map(|(_, content)| content).filter(|content| is_callers(content));
         let mut answer: Contents = in_place.chain(self.late_results(group)).chain(said).cloned().collect();
         if answer.is_empty() {
             answer.extend([PLACEHOLDER.into()]);
@@ -152,22 +195,22 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         answer
     }
 
-    fn is_asked_for(&self, result: &ToolResult) -> bool {
-        self.manager
-            .calls
-            .get(result.tool_call_id())
-            .is_some_and(|call| self.asked.contains(&self.manager.index_of(call.made)))
+    /// Returns `true` if the message holds the result of a call before it.
+    fn is_asked_for(&self, message: &Message, result: &ToolResult) -> bool {
+        let is_of = |seq| self.asked.contains(&self.manager.index_of(seq));
+        let call = self.manager.calls.get(result.tool_call_id());
+        call.is_some_and(|call| call.result == Some(message.position().seq()) && is_of(call.made))
     }
 
     /// Iterates over results of the calls before this group that follow the group in the list.
     fn late_results(&self, group: &Group) -> impl Iterator<Item = &'a Content> {
         let manager = self.manager;
         let asked = manager.list.range(self.asked.clone());
-        let last = group.last;
+        let end = group.end;
         let calls = asked.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_tool_call);
         calls.filter_map(move |tool_call| {
             let index = manager.index_of(manager.calls.get(tool_call.id())?.result?);
-            if index <= last {
+            if index < end {
                 return None;
             }
             let is_it = |content: &&Content| content.as_result().is_some_and(|r| r.tool_call_id() == tool_call.id());

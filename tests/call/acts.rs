@@ -148,6 +148,24 @@ async fn caller_hears_that_nothing_was_done_if_the_model_fails_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn dead_letter_holds_back_only_the_act_that_it_contains() {
+    for (refused, counts) in [(1, (1, 1)), (2, (0, 0))] {
+        let fault = move |method: &str, _: Option<&CallId>, number| {
+            (method == "put_record" && number == refused).then_some(LogFault::Fail(LogErrorKind::Refused))
+        };
+        let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+        let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+        tokio::spawn(task.run());
+        let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+        let bookings = Bookings::default();
+        let model = Scripted::new([calls("", "c1", "book"), words("Done.")]);
+        let call = builder(&model).tool(bookings.tool(0).acts_once()).log(handle).open().unwrap();
+        ask(&call, "Book it").await;
+        assert_eq!(bookings.counts(), counts, "record {refused} is refused");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_tools_wait_a_little_and_report_it() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = events.clone();

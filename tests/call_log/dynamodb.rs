@@ -8,6 +8,7 @@ use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
 use verbale::message::Map;
+use verbale::{PlainMessage, Role};
 
 use super::support::{START_MS, call, call_end, message, open, put, put_as, summary};
 
@@ -264,4 +265,35 @@ async fn day_with_more_shards_lists_all_calls() {
         query.after = Some(next);
     }
     assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn item_that_cannot_be_read_is_left_out() {
+    let (log, client) = log_and_client().await;
+    let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap()).await;
+    put_as(&log, &lease, &[message(0, 1), message(1, 1), message(2, 1), summary(0, 1)]).await;
+    for (sort_key, name) in [("MSG#00000001", "message"), ("MSG#00000000#SUM#0001", "id")] {
+        let mut broken = items(&client).await.into_iter().find(|item| item["sk"].as_s().unwrap() == sort_key).unwrap();
+        broken.insert(name.to_owned(), AttributeValue::S("my pin is 4711".to_owned()));
+        client.put_item().table_name("verbale").set_item(Some(broken)).send().await.unwrap();
+    }
+    for is_resumed in [false, true] {
+        let found =
+            if is_resumed { log.resume_call(lease.call_id()).await } else { log.read_call(lease.call_id()).await };
+        let found = found.unwrap();
+        assert_eq!(found.records, [message(0, 1), message(2, 1)]);
+        let left_out: Vec<_> = found.left_out.iter().map(|it| (it.position, it.role)).collect();
+        assert_eq!(left_out, [(summary(0, 1).position(), Some(Role::Summary)), (message(1, 1).position(), None)]);
+        for left_out in &found.left_out {
+            assert!(left_out.reason.contains("is not a valid record"), "{}", left_out.reason);
+            assert!(!left_out.reason.contains("pin"), "{}", left_out.reason);
+        }
+        let manager = found.restore::<PlainMessage>();
+        assert_eq!((manager.left_out().len(), manager.message_count()), (2, 3));
+    }
+    // A schema of a newer version is not damaged.
+    let mut newer = items(&client).await.into_iter().find(|item| item["sk"].as_s().unwrap() == "MSG#00000002").unwrap();
+    newer.insert("v".to_owned(), AttributeValue::N("2".to_owned()));
+    client.put_item().table_name("verbale").set_item(Some(newer)).send().await.unwrap();
+    assert_eq!(log.read_call(lease.call_id()).await.unwrap_err().kind(), LogErrorKind::Damaged);
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{Conversation, ConversationErrorKind, Conversations, Snapshot};
+use verbale::log::{CallEnd, LoggedCall};
 use verbale::{MessagesManager, PlainMessage, RestoreError, Role, Timing};
 
 use super::backend::{START_MS, everything, id};
@@ -75,6 +76,32 @@ fn inserted_conversation_is_found() {
     say(&restored, Role::Assistant, "after");
     assert_eq!(conversations.query(&everything().with_conversation(id("a"))).unwrap().len(), 2);
     assert_eq!(restored.metadata().messages, 2);
+}
+
+#[test]
+fn snapshot_of_a_conversation_without_a_message_restores_it() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    for text in ["a", "c", "e"] {
+        manager.add_user(text).unwrap();
+        manager.add_assistant("b").unwrap();
+    }
+    let kept = manager.records().into_iter().filter(|record| ![2, 5].contains(&record.position().seq()));
+    let mut logged = LoggedCall::new(None, kept.collect());
+    logged.ended = Some(CallEnd::of(&manager, 0, "hangup").unwrap());
+    let conversation = Conversation::from_manager(id("a"), logged.restore());
+    assert_eq!(conversation.metadata().messages, 6);
+    let json = serde_json::to_string(&conversation.snapshot()).unwrap();
+    assert!(json.ends_with(r#""leftOut":[2,5]}"#), "{json}");
+    let restored = serde_json::from_str::<Snapshot>(&json).unwrap().restore().unwrap();
+    assert_eq!(restored.read(|it| it.left_out().len()), 2);
+    assert_eq!(restored.snapshot(), conversation.snapshot());
+    say(&restored, Role::User, "g");
+    assert_eq!(restored.read(|it| it.message_count()), 7);
+    // Another missing message is an error.
+    let mut other: serde_json::Value = serde_json::from_str(&json).unwrap();
+    other["records"].as_array_mut().unwrap().remove(1);
+    let error = serde_json::from_value::<Snapshot>(other).unwrap().restore().unwrap_err();
+    assert!(error.to_string().starts_with("message 1 is missing"), "{error}");
 }
 
 #[test]

@@ -53,5 +53,5 @@ async fn invalid_input_is_refused_before_any_write() {
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
     let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Refused);
-    assert!(error.to_string().contains("keep large contents in a content store"), "{error}");
+    assert!(error.to_string().contains("offload large contents to a content store"), "{error}");
 }

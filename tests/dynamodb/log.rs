@@ -184,8 +184,9 @@ async fn item_has_400_kb_at_most() {
     assert_eq!(
         error.to_string(),
         format!(
-            "MSG#00000000 of call CA1 takes {} bytes and an item has room for 409560; nothing was written: keep large \
-             contents in a content store and log their ids",
+            "MSG#00000000 of call CA1 takes {} bytes and an item has room for 409560; nothing was written: offload \
+             large contents to a content store and keep custom data small; then change the message, or retry its dead \
+             letter with a smaller record",
             empty + 401 * 1024
         )
     );

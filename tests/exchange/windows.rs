@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::exchange::{Loss, anthropic, openai};
+use verbale::log::LoggedCall;
 use verbale::message::{Decision, Draft, RoleHint};
 use verbale::{Role, ToolCall, Value};
 
@@ -89,6 +90,16 @@ proptest! {
     #[test]
     fn windows_are_valid(records in conversation(true)) {
         assert_both_accept(&Manager::restore(records).unwrap());
+    }
+
+    #[test]
+    fn windows_without_some_messages_are_valid(
+        records in conversation(true), lost in prop::collection::vec(prop::bool::weighted(0.2), 1..16),
+    ) {
+        let mut lost = lost.iter().cycle();
+        let kept = records.into_iter().filter(|_| !lost.next().unwrap()).collect();
+        let manager: Manager = LoggedCall::new(None, kept).restore();
+        assert_both_accept(&manager);
     }
 
     #[test]

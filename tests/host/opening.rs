@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
+use verbale::Role;
 use verbale::call::HostError;
 use verbale::log::{CallEnd, CallLog, LogErrorKind, MemoryLog};
 use verbale::testing::LogFault;
@@ -84,6 +85,34 @@ async fn ended_call_reports_its_end_and_is_live_again() {
         assert_eq!(texts(&call.session), QUESTION);
         process.close(&id("CA1"), "hangup", TIMEOUT).await.unwrap().unwrap();
     }
+}
+
+/// The log refuses the first words of the caller. The call continues, also in another process.
+#[tokio::test(start_paused = true)]
+async fn call_is_continued_without_a_message_that_the_log_lacks() {
+    let memory = Arc::new(MemoryLog::new());
+    let refused =
+        |method: &str, number| (method == "put_record" && number == 2).then_some(LogFault::Fail(LogErrorKind::Refused));
+    let first = host(faulty(&memory, refused));
+    let call = open(&first, "CA1").await.unwrap();
+    ask(&call.session, "How are you?").await;
+    ask(&call.session, "Are you there?").await;
+    let closed = first.close(&id("CA1"), "hangup", TIMEOUT).await.unwrap().unwrap();
+    assert_eq!(closed.unstored.len(), 1);
+
+    let second = host(memory.clone());
+    let call = open(&second, "CA1").await.unwrap();
+    assert_eq!(call.ended.as_ref().map(|ended| ended.messages), Some(5));
+    let places: Vec<u32> = call.left_out.iter().map(|left_out| left_out.position.seq()).collect();
+    assert_eq!(places, [1]);
+    assert_eq!(texts(&call.session), ["You answer the phone.", QUESTION[2], "Are you there?", QUESTION[2]]);
+    ask(&call.session, "Good").await;
+    // Unheard replies are not in the window.
+    let window = call.session.conversation().read(|manager| manager.messages().map(|it| it.role()).collect::<Vec<_>>());
+    assert_eq!(window, [Role::User, Role::Assistant]);
+    let closed = second.close(&id("CA1"), "hangup", TIMEOUT).await.unwrap().unwrap();
+    assert!(closed.unstored.is_empty(), "{closed:?}");
+    assert_eq!(memory.read_call(&id("CA1")).await.unwrap().ended.unwrap().messages, 7);
 }
 
 #[tokio::test(start_paused = true)]

@@ -187,7 +187,7 @@ async fn rejected_record_becomes_a_dead_letter_and_blocks_nothing() {
     assert!(writer.status().bytes > 0);
 
     let taken = writer.take_dead_letters().await.unwrap();
-    assert_eq!((taken.len(), &taken[0].record), (1, &manager.records()[0]));
+    assert_eq!((taken.len(), taken[0].record.as_ref()), (1, Some(&manager.records()[0])));
     assert!(taken[0].reason.contains("refused"), "{}", taken[0].reason);
     assert_eq!(writer.flush(SOON).await, []);
     let status = writer.status();

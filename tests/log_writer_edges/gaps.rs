@@ -107,8 +107,9 @@ async fn gapless_call_reads_no_header() {
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let (mut manager, call) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    let reads = log.header_reads();
     say(&mut manager, &["Are you there?"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
-    assert_eq!((log.kept(&ca1()).len(), log.header_reads()), (3, 0));
+    assert_eq!((log.kept(&ca1()).len(), log.header_reads()), (3, reads));
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bounds;
+mod dead_letters;
 mod deadlines;
 mod gaps;
 mod scripted;
@@ -480,6 +481,6 @@ async fn newest_revision_of_a_fenced_call_is_the_dead_letter() {
     sleep(LONG).await;
     balanced(&writer.status());
     let taken = writer.take_dead_letters().await.unwrap();
-    let taken: Vec<u32> = taken.iter().map(|letter| letter.record.revision()).collect();
+    let taken: Vec<u32> = taken.iter().map(|letter| letter.record.as_ref().unwrap().revision()).collect();
     assert_eq!(taken, [2]);
 }

@@ -1,7 +1,7 @@
 //! [`Scripted`]: a log that waits, fails and refuses on demand, and records the order of its puts.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub struct Scripted {
     modes: Mutex<HashMap<CallId, Mode>>,
     /// The records to refuse, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
+    refuses_summaries: AtomicBool,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
     header_reads: AtomicUsize,
     /// The number of header reads after which another process takes the call over.
@@ -50,8 +51,8 @@ impl Default for Scripted {
 impl Scripted {
     /// Wraps another log.
     pub fn over(log: Arc<dyn CallLog>) -> Self {
-        let (modes, refused, kept, header_reads, take_over_after) = Default::default();
-        Self { log, modes, refused, kept, header_reads, take_over_after }
+        let (modes, refused, refuses_summaries, kept, header_reads, take_over_after) = Default::default();
+        Self { log, modes, refused, refuses_summaries, kept, header_reads, take_over_after }
     }
 
     pub fn set(&self, call_id: &CallId, mode: Mode) {
@@ -60,6 +61,14 @@ impl Scripted {
 
     pub fn refuse(&self, seq: u32, revision: u32) {
         self.refused.lock().unwrap().insert((seq, revision));
+    }
+
+    pub fn allow(&self, seq: u32, revision: u32) {
+        self.refused.lock().unwrap().remove(&(seq, revision));
+    }
+
+    pub fn refuse_summaries(&self) {
+        self.refuses_summaries.store(true, Ordering::Relaxed);
     }
 
     pub fn kept(&self, call_id: &CallId) -> Vec<Kept> {
@@ -108,7 +117,9 @@ impl CallLog for Scripted {
         Box::pin(async move {
             let (seq, revision) = (record.position().seq(), record.revision());
             self.pass(lease.call_id()).await?;
-            if self.refused.lock().unwrap().contains(&(seq, revision)) {
+            let is_refused_summary =
+                self.refuses_summaries.load(Ordering::Relaxed) && record.position().summary_number().is_some();
+            if is_refused_summary || self.refused.lock().unwrap().contains(&(seq, revision)) {
                 return Err(LogError::backend("logging a record", LogErrorKind::Refused, "scripted"));
             }
             let put = self.log.put_record(lease, record).await?;

@@ -25,6 +25,7 @@ use super::closing::Closed;
 use super::session::CallSession;
 use crate::clock::from_now;
 use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
+use crate::manager::LeftOut;
 
 /// The live calls of a process, by id. Clones are handles of the same host.
 ///
@@ -77,6 +78,8 @@ pub struct HostedCall {
     /// How the call had ended in the log before it was resumed, for example with [`CallHost::DRAIN`] in another process.
     /// Resuming a call removes its end.
     pub ended: Option<CallEnd>,
+    /// The records that the call was resumed without; see [`MessagesManager::left_out`](crate::MessagesManager::left_out).
+    pub left_out: Vec<LeftOut>,
 }
 
 impl CallHost {
@@ -117,11 +120,14 @@ impl CallHost {
             }
         };
         let found = self.writer.find(&call_id, left(deadline)).await?;
-        let Some(found) = found else { return self.open_claimed(claim, header, build) };
+        if found.is_none() {
+            return self.open_claimed(claim, header, build);
+        }
         let (manager, writer) = self.writer.resume(&call_id, left(deadline)).await?;
+        let (ended, left_out) = (writer.ended().cloned(), manager.left_out().to_vec());
         let session = Arc::new(build().log(writer).resume_hosted(manager)?);
         claim.keep(&session);
-        Ok(HostedCall { session, is_resumed: true, ended: found.call_end().cloned() })
+        Ok(HostedCall { session, is_resumed: true, ended, left_out })
     }
 
     /// Opens a new call without asking the log, or returns the live call with this id.
@@ -146,7 +152,7 @@ impl CallHost {
     ) -> Result<HostedCall, HostError> {
         let session = Arc::new(build().log(self.writer.open(header)?).open()?);
         claim.keep(&session);
-        Ok(HostedCall { session, is_resumed: false, ended: None })
+        Ok(HostedCall { session, is_resumed: false, ended: None, left_out: Vec::new() })
     }
 
     /// Returns a live call, for example for the webhook of a telephony service. Returns `None` while a task is opening
@@ -229,7 +235,7 @@ const MAX_REPORT: Duration = Duration::from_secs(1);
 
 impl HostedCall {
     fn live(session: Arc<CallSession>) -> Self {
-        Self { session, is_resumed: true, ended: None }
+        Self { session, is_resumed: true, ended: None, left_out: Vec::new() }
     }
 }
 

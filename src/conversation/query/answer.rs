@@ -2,6 +2,7 @@
 
 use crate::contents::Problem;
 use crate::log::CallId;
+use crate::manager::LeftOut;
 use crate::message::{Message, MessageId};
 
 /// A message that a query found. It shares its texts with the conversation.
@@ -28,4 +29,6 @@ pub struct LogAnswer {
     /// The contents that the log could not load, if their message matches every other condition of the query: its text
     /// may be in these contents. Only a log with [offloading](crate::log::Offloading) has any.
     pub problems: Vec<(CallId, Problem)>,
+    /// The records that the log has and could not read. Any of them may match.
+    pub left_out: Vec<(CallId, LeftOut)>,
 }

@@ -9,7 +9,7 @@ use super::timeline::Timeline;
 use super::{HistoryQuery, QueryError};
 use crate::contents::Problem;
 use crate::log::{CallId, LoggedCall};
-use crate::manager::MessagesManager;
+use crate::manager::{LeftOut, MessagesManager};
 use crate::message::{Message, MessageId, PlainMessage, Position, Role};
 
 /// A query and its matches so far. Conversations and calls may come in any order.
@@ -18,13 +18,14 @@ pub(in crate::conversation) struct Search<'q> {
     matcher: Matcher<'q>,
     best: Best,
     problems: Vec<(CallId, Problem)>,
+    left_out: Vec<(CallId, LeftOut)>,
 }
 
 impl<'q> Search<'q> {
     /// Returns [`QueryError`] if the query is invalid.
     pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
         let matcher = Matcher::new(query)?;
-        Ok(Self { query, matcher, best: Best::new(query), problems: Vec::new() })
+        Ok(Self { query, matcher, best: Best::new(query), problems: Vec::new(), left_out: Vec::new() })
     }
 
     /// Returns whether a conversation with these roles may have a match.
@@ -45,6 +46,7 @@ impl<'q> Search<'q> {
     /// Searches a call from a log, up to `before`. Later messages are in memory, and were searched there.
     pub fn add_call(&mut self, call_id: &CallId, call: LoggedCall, before: Option<Position>) {
         let is_in_range = |message: &Message| before.is_none_or(|before| message.position() < before);
+        self.left_out.extend(call.left_out.into_iter().map(|left_out| (call_id.clone(), left_out)));
         let mut damaged: BTreeSet<MessageId> = call.problems.iter().map(|problem| problem.message_id).collect();
         for record in call.records {
             let message = Message::from(record);
@@ -69,6 +71,8 @@ impl<'q> Search<'q> {
     pub fn into_answer(self) -> LogAnswer {
         let mut problems = self.problems;
         problems.sort_by(|(one, _), (other, _)| one.cmp(other));
-        LogAnswer { found: self.best.into_found(), problems }
+        let mut left_out = self.left_out;
+        left_out.sort_by(|(one, _), (other, _)| one.cmp(other));
+        LogAnswer { found: self.best.into_found(), problems, left_out }
     }
 }

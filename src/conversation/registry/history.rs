@@ -113,8 +113,7 @@ impl History {
             }
             limit.which = Prune::Logged;
         }
-        let added = (manager.message_count() + manager.summary_count()) as usize;
-        if added - manager.pruned() <= limit.messages {
+        if manager.all().len() <= limit.messages {
             return;
         }
         self.facts.update_times(manager);

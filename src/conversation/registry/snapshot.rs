@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConversationMetadata, Conversations};
 use crate::conversation::Conversation;
-use crate::manager::{MessagesManager, RestoreError};
-use crate::message::Record;
+use crate::manager::{Expected, LeftOut, MessagesManager, RestoreError};
+use crate::message::{PlainMessage, Position, Record};
 
 /// A conversation at one moment: its metadata, and the records of its messages in memory.
 ///
@@ -15,6 +15,9 @@ use crate::message::Record;
 pub struct Snapshot {
     metadata: ConversationMetadata,
     records: Vec<Record>,
+    /// The numbers of the messages that the conversation was restored without.
+    #[serde(default, rename = "leftOut", skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<u32>,
 }
 
 impl Snapshot {
@@ -23,7 +26,23 @@ impl Snapshot {
     /// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
     /// restore such a conversation from its log.
     pub fn restore(self) -> Result<Conversation, RestoreError> {
-        Ok(Conversation::from_manager(self.metadata.conversation, MessagesManager::restore(self.records)?))
+        let manager = match self.left_out.as_slice() {
+            [] => MessagesManager::restore(self.records)?,
+            left_out => restored_without(left_out, self.records)?,
+        };
+        Ok(Conversation::from_manager(self.metadata.conversation, manager))
+    }
+}
+
+/// Restores a conversation that lacks these messages, and no others.
+fn restored_without(left_out: &[u32], records: Vec<Record>) -> Result<MessagesManager<PlainMessage>, RestoreError> {
+    let missing = |seq: &u32| LeftOut::new(Position::message(*seq), None, "the snapshot was taken without it");
+    let expected = Expected { left_out: left_out.iter().map(missing).collect(), ..Expected::default() };
+    let manager = MessagesManager::restore_available(records, expected);
+    let is_new = |it: &&LeftOut| it.position.summary_number().is_none() && !left_out.contains(&it.position.seq());
+    match manager.left_out().iter().find(is_new) {
+        Some(other) => Err(RestoreError::Missing { seq: other.position.seq() }),
+        None => Ok(manager),
     }
 }
 
@@ -33,6 +52,7 @@ impl Conversation {
         self.with_history(|history, manager| Snapshot {
             metadata: history.metadata(self.id(), manager),
             records: manager.records(),
+            left_out: manager.missing().collect(),
         })
     }
 }

@@ -69,14 +69,19 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::change::not_live;
+use super::read::logged;
 use super::table_client::Written;
-use super::{DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease};
+use super::{DynamoLog, Item, header, item, names};
+use crate::log::{
+    CallEnd, CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease,
+};
 use fencing::{Fenced, Fencing};
 
 /// A call whose older writers are fenced.
 pub(super) struct TakenOver {
     pub header: CallHeader,
+    /// How the call had ended. No older writer can end it any more.
+    ended: Option<CallEnd>,
     items: Vec<Item>,
 }
 
@@ -94,7 +99,8 @@ impl DynamoLog {
     /// if the error is [retryable](LogError::is_retryable). After an error the older writer can take the call back.
     pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let taken = self.take_over(call_id).await?;
-        logged(taken.header, taken.items)
+        let call = logged(Some(taken.header), taken.items)?;
+        Ok(LoggedCall { ended: taken.ended, ..call })
     }
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
@@ -103,7 +109,8 @@ impl DynamoLog {
         let serve = candidate.tenure().change(TenureStep::Serve, Nonce::random());
         let taken = async {
             let Fenced { items, .. } = Fencing { log: self, call_id, epoch: candidate.epoch() }.run().await?;
-            Ok(TakenOver { header: self.change_tenure(call_id, &serve).await?, items })
+            let ended = candidate.call_end().cloned();
+            Ok(TakenOver { header: self.change_tenure(call_id, &serve).await?, ended, items })
         };
         let taken = taken.await;
         if taken.is_err() {
@@ -117,7 +124,7 @@ impl DynamoLog {
     pub(super) async fn fence(&self, lease: &WriterLease) -> Result<LoggedCall, LogError> {
         let Fenced { header, items } =
             Fencing { log: self, call_id: lease.call_id(), epoch: lease.epoch() }.run().await?;
-        logged(header::from_item(&header)?, items)
+        logged(Some(header::from_item(&header)?), items)
     }
 
     /// Makes one step of a takeover: a write of the header, on the condition that [`Tenure::after`](crate::log::Tenure)
@@ -217,8 +224,3 @@ const ENDING: [(&str, &str); 5] = [
     ("#summaries", names::SUMMARIES),
     ("#last_seq", names::LAST_SEQ),
 ];
-
-fn logged(header: CallHeader, items: Vec<Item>) -> Result<LoggedCall, LogError> {
-    let records = items.into_iter().map(from_item).collect::<Result<_, _>>()?;
-    Ok(LoggedCall::new(Some(header), records))
-}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::log::{CallEnd, CallHeader, CallId, WriterLease};
+use crate::manager::LeftOut;
 use crate::message::{MessageId, Position, Record};
 
 /// An idempotent change of a spool.
@@ -71,21 +72,35 @@ pub(crate) struct SpooledCall {
     pub dead_letters: Vec<(RecordKey, u64)>,
 }
 
-/// A record that will never be stored, kept with the reason: the log refuses it for good, or it cannot be redacted.
+/// A part of a call that will never be stored as it is, kept with the reason: the log refuses it for good, or it cannot
+/// be redacted.
 ///
-/// [`LogWriter::take_dead_letters`](crate::log::LogWriter::take_dead_letters) removes and returns the dead letters.
+/// [`DeadLetters`](crate::log::DeadLetters) lists the dead letters, stores them after all, and discards them.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// The call.
     pub call_id: CallId,
-    /// Why the record will never be stored.
+    /// Why the part will never be stored.
     pub reason: Box<str>,
-    /// The record.
-    pub record: Record,
+    /// The record; `None` if the part is the header or the end of the call. Set another one to repair it.
+    pub record: Option<Record>,
+    /// The end of the call, if the log refused it.
+    pub call_end: Option<CallEnd>,
     /// True if the record could not be [redacted](crate::log::WriterSettings::with_redactor). It then contains the full
     /// conversation text, must not be stored as it is, and was only ever in memory.
     pub is_unredacted: bool,
+}
+
+impl DeadLetter {
+    /// Returns the tombstone of the record, for a conversation that is restored from these records without it.
+    pub(crate) fn left_out(&self, records: &[Record]) -> Option<LeftOut> {
+        let record = self.record.as_ref()?;
+        let has = |other: &Record| other.id() == record.id() && other.revision() >= record.revision();
+        let reason = format!("revision {} is a dead letter of this process: {}", record.revision(), self.reason);
+        let is_stored = records.iter().any(has);
+        (!is_stored).then(|| LeftOut::new(record.position(), Some(record.role()), reason))
+    }
 }
 
 /// Prints the key and the reason, not the words.
@@ -94,7 +109,8 @@ impl fmt::Debug for DeadLetter {
         f.debug_struct("DeadLetter")
             .field("call_id", &self.call_id)
             .field("reason", &self.reason)
-            .field("key", &RecordKey::of(&self.record))
+            .field("key", &self.record.as_ref().map(RecordKey::of))
+            .field("call_end", &self.call_end)
             .field("is_unredacted", &self.is_unredacted)
             .finish()
     }

@@ -101,7 +101,12 @@ impl Spool {
 
     /// Returns up to `limit` dead letters, sorted by call and position.
     pub(crate) fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, LogError> {
-        self.with_database(|database| read::dead_letters(database, limit))
+        self.with_database(|database| read::dead_letters(database, None, limit))
+    }
+
+    /// Returns all dead letters of a call, sorted by position.
+    pub(crate) fn dead_letters_of(&self, call_id: &CallId) -> Result<Vec<DeadLetter>, LogError> {
+        self.with_database(|database| read::dead_letters(database, Some(call_id), usize::MAX))
     }
 
     /// Returns true if operations block on a disk and belong on a thread for blocking work.

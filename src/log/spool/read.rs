@@ -71,19 +71,23 @@ pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
     Ok(calls)
 }
 
-/// Returns up to `limit` dead letters, sorted by call and position.
-pub(super) fn dead_letters(database: &Database, limit: usize) -> Result<Vec<DeadLetter>, Fault> {
+/// Returns up to `limit` dead letters of one call or of all calls, sorted by call and position.
+pub(super) fn dead_letters(database: &Database, of: Option<&CallId>, limit: usize) -> Result<Vec<DeadLetter>, Fault> {
     let transaction = database.begin_read()?;
     let table = transaction.open_table(DEAD_LETTERS)?;
     let mut found = Vec::new();
     for entry in transaction.open_table(CALLS)?.iter()? {
         let (id, value) = entry?;
         let call_id = call_id(id.value())?;
+        if of.is_some_and(|of| *of != call_id) {
+            continue;
+        }
         for entry in table.range(places_of(value.value().0))?.take(limit.saturating_sub(found.len())) {
             let (_, value) = entry?;
             let (_, reason, json) = value.value();
             let (call_id, reason) = (call_id.clone(), reason.into());
-            found.push(DeadLetter { call_id, reason, record: record(json)?, is_unredacted: false });
+            let record = Some(record(json)?);
+            found.push(DeadLetter { call_id, reason, record, call_end: None, is_unredacted: false });
         }
     }
     Ok(found)

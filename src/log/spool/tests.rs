@@ -130,7 +130,8 @@ fn dead_letters_are_kept_until_they_are_discarded() {
     let letter = |id, record: &Record| DeadLetter {
         call_id: call(id),
         reason: "too large".into(),
-        record: record.clone(),
+        record: Some(record.clone()),
+        call_end: None,
         is_unredacted: false,
     };
     for spool in [&spool, &after_crash(&memory)] {

@@ -7,7 +7,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::call::Gap;
 use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
 use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
@@ -20,6 +19,7 @@ pub struct CallWriter {
     call: Arc<CallShared>,
     shared: Arc<Shared>,
     commands: Commands,
+    ended: Option<CallEnd>,
 }
 
 /// The result of [`CallWriter::submit`].
@@ -33,11 +33,11 @@ pub struct Submitted {
 }
 
 impl CallWriter {
-    pub(super) fn new(lease: WriterLease, gap: Gap, shared: Arc<Shared>, commands: Commands) -> Self {
-        let call = Arc::new(CallShared::new(lease, gap));
+    pub(super) fn new(call: CallShared, ended: Option<CallEnd>, shared: Arc<Shared>, commands: Commands) -> Self {
+        let call = Arc::new(call);
         // Without a task, `submit` reports that the writer is stopped.
         let _ = commands.send(Command::Begin(call.clone()));
-        Self { call, shared, commands }
+        Self { call, shared, commands, ended }
     }
 
     pub(super) fn open(&self, header: CallHeader) -> Result<(), LogError> {
@@ -47,6 +47,12 @@ impl CallWriter {
     /// The lease with which the call is written.
     pub fn lease(&self) -> &WriterLease {
         &self.call.lease
+    }
+
+    /// How the call had ended when it was [resumed](super::LogWriter::resume) with this handle. Resuming a call removes
+    /// its end.
+    pub fn ended(&self) -> Option<&CallEnd> {
+        self.ended.as_ref()
     }
 
     /// Submits every change since the last call of this method. First [acknowledges](Self::acknowledge) stored changes.

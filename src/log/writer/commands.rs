@@ -56,8 +56,13 @@ impl WriterTask {
                 self.flushes.push(Flush { call_id, up_to: self.last_number, deadline, reply });
             }
             Command::Erase { call_id, reply } => self.erase(call_id, reply),
-            Command::ReadDeadLetters { reply } => self.send_dead_letters(reply),
-            Command::Taken(taken) => self.remove_dead_letters(taken),
+            Command::ReadDeadLetters { call_id, reply } => self.send_dead_letters(call_id.as_ref(), reply),
+            Command::Discard(discarded) => self.discard_letters(discarded),
+            Command::PrepareRetry { call_id, record, reply } => {
+                // A caller that has gone away can retry.
+                let _ = reply.send(self.prepare_retry(&call_id, &record));
+            }
+            Command::Retried(call, record) => self.on_retried(&call, &record),
             Command::Stop => {}
         }
     }

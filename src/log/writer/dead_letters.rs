@@ -1,4 +1,5 @@
-//! Dead letters: records that the log will never accept, kept in memory or in the spool until an operator takes them.
+//! Dead letters: records that the log will never accept, kept in memory or in the spool until they are stored after all
+//! or discarded. `letters.rs` has the handle.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::call::{Gap, Key, key_of};
 use super::shared::{CallShared, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, DeadLetter, LogError, RecordKey};
+use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease, redact};
 use crate::message::{MessageId, Position, Record};
 
 pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
@@ -20,25 +21,29 @@ const MAX_REJECTED: usize = 1_000;
 /// Where a dead letter is kept.
 pub(super) enum Letter {
     /// In memory, where it still counts towards the limit of all calls.
-    InMemory {
-        letter: DeadLetter,
-        bytes: usize,
-    },
+    InMemory { letter: DeadLetter, revision: u32, bytes: usize, epoch: u32 },
     InSpool {
         revision: u32,
+        /// The epoch of the writer that could not store it.
+        epoch: u32,
     },
 }
 
 impl Letter {
     /// Returns true if the spool keeps this revision or a newer one.
     pub fn is_in_spool(&self, revision: u32) -> bool {
-        matches!(self, Self::InSpool { revision: kept } if *kept >= revision)
+        matches!(self, Self::InSpool { revision: kept, .. } if *kept >= revision)
     }
 
     fn revision(&self) -> u32 {
         match self {
-            Self::InMemory { letter, .. } => letter.record.revision(),
-            Self::InSpool { revision } => *revision,
+            Self::InMemory { revision, .. } | Self::InSpool { revision, .. } => *revision,
+        }
+    }
+
+    fn epoch(&self) -> u32 {
+        match self {
+            Self::InMemory { epoch, .. } | Self::InSpool { epoch, .. } => *epoch,
         }
     }
 }
@@ -58,9 +63,11 @@ impl WriterTask {
         }
         let (call_id, key) = (call.lease.call_id().clone(), RecordKey::of(&record));
         trace_dead_letter(&call_id, key, &reason);
-        let letter = DeadLetter { call_id: call_id.clone(), reason, record, is_unredacted };
+        let (record, call_end) = (Some(record), None);
+        let letter = DeadLetter { call_id: call_id.clone(), reason, record, call_end, is_unredacted };
         self.shared.release_from_call(call, bytes);
-        self.keep(call_id, key, Letter::InMemory { letter, bytes });
+        let (revision, epoch) = (key.revision, call.lease.served());
+        self.keep(call_id, key, Letter::InMemory { letter, revision, bytes, epoch });
     }
 
     /// Turns a record in the spool into a dead letter.
@@ -69,7 +76,7 @@ impl WriterTask {
         let call_id = call.0.clone();
         trace_dead_letter(&call_id, key, &reason);
         self.queue_change(SpoolChange::DeadLetter { call_id: call_id.clone(), key, reason });
-        self.keep(call_id, key, Letter::InSpool { revision: key.revision });
+        self.keep(call_id, key, Letter::InSpool { revision: key.revision, epoch: call.1 });
     }
 
     /// Keeps a dead letter in place of an older revision.
@@ -80,7 +87,7 @@ impl WriterTask {
         if let Some(older) = older {
             self.count_removed(&older);
             self.shared.count(|status| status.dropped += 1);
-            if let (Letter::InSpool { revision }, true) = (older, is_in_memory) {
+            if let (Letter::InSpool { revision, .. }, true) = (older, is_in_memory) {
                 self.queue_change(SpoolChange::Discard(call_id, RecordKey { revision, ..key }));
             }
         }
@@ -98,23 +105,40 @@ impl WriterTask {
         if let Some(letter) = self.dead_letters.remove(&at) {
             self.count_removed(&letter);
             self.shared.count(|status| status.dropped += 1);
-            if let Letter::InSpool { revision } = letter {
+            if let Letter::InSpool { revision, .. } = letter {
                 let key = RecordKey { revision, ..RecordKey::of(record) };
                 self.queue_change(SpoolChange::Discard(at.0, key));
             }
         }
     }
 
-    /// Remembers that the log rejected the header or end of a call. Flushes report it until the dead letters are read.
+    /// Remembers that the log rejected the header or end of a call. Flushes and the list of dead letters report it until
+    /// it is discarded.
     pub(super) fn reject_part(&mut self, key: &Key, part: Part, error: &LogError) {
         let (call_id, reason) = (key.0.clone(), error_chain(error));
         tracing::error!(?call_id, ?part, %reason, "the log rejects a part of a call; the part is not stored");
-        self.rejected.retain(|rejected| rejected.call_id.as_ref() != Some(&call_id) || rejected.part != part);
+        self.rejected.retain(|(rejected, letter)| letter.call_id != call_id || *rejected != part);
         if self.rejected.len() == MAX_REJECTED {
             self.rejected.pop_front();
         }
-        let unstored = Unstored::new(Some(call_id), part, Durability::Accepted);
-        self.rejected.push_back(Unstored { is_dead_letter: true, error: Some(reason), ..unstored });
+        let call_end = self.calls.get(key).and_then(|state| state.call_end.as_ref());
+        let call_end = call_end.filter(|_| part == Part::CallEnd).map(|(_, call_end)| call_end.clone());
+        let letter = DeadLetter { call_id, reason, record: None, call_end, is_unredacted: false };
+        self.rejected.push_back((part, letter));
+    }
+
+    /// Rejects the header and the end of a call that are not stored yet.
+    pub(super) fn reject_parts(&mut self, key: &Key, error: &LogError) {
+        let Some(state) = self.calls.get(key) else { return };
+        let (has_header, has_end) = (state.opening.is_some(), state.call_end.is_some());
+        if has_header {
+            self.reject_part(key, Part::Header, error);
+        }
+        if has_end {
+            self.reject_part(key, Part::CallEnd, error);
+        }
+        self.settle_header(key);
+        self.settle_call_end(key);
     }
 
     /// Drops the dead letters of an erased call.
@@ -132,41 +156,103 @@ impl WriterTask {
     /// memory by now, the spool keeps it; otherwise the spool removes it.
     pub(super) fn on_spooled_late(&mut self, call_id: &CallId, key: RecordKey) {
         let at = (call_id.clone(), key.position, key.id);
-        let reason = match self.dead_letters.get(&at) {
-            Some(Letter::InMemory { letter, .. }) if RecordKey::of(&letter.record) == key => letter.reason.clone(),
+        let (reason, epoch) = match self.dead_letters.get(&at) {
+            Some(Letter::InMemory { letter, revision, epoch, .. }) if *revision == key.revision => {
+                (letter.reason.clone(), *epoch)
+            }
             _ => return self.queue_change(SpoolChange::Stored(call_id.clone(), key)),
         };
         self.queue_change(SpoolChange::DeadLetter { call_id: call_id.clone(), key, reason });
-        if let Some(in_memory) = self.dead_letters.insert(at, Letter::InSpool { revision: key.revision }) {
+        if let Some(in_memory) = self.dead_letters.insert(at, Letter::InSpool { revision: key.revision, epoch }) {
             self.count_removed(&in_memory);
             self.shared.count(|status| status.dead_letters += 1);
         }
     }
 
-    /// Sends the dead letters in memory. They stay there until [`remove_dead_letters`](Self::remove_dead_letters).
-    pub(super) fn send_dead_letters(&mut self, reply: oneshot::Sender<Vec<DeadLetter>>) {
-        self.rejected.clear();
-        let letters = self.dead_letters.values().filter_map(|letter| match letter {
-            Letter::InMemory { letter, .. } => Some(letter.clone()),
+    /// Sends the dead letters in memory, of one call or of all calls. They stay there until they are
+    /// [discarded](Self::discard_letters).
+    pub(super) fn send_dead_letters(&self, call_id: Option<&CallId>, reply: oneshot::Sender<Vec<DeadLetter>>) {
+        let in_memory = self.dead_letters.values().filter_map(|letter| match letter {
+            Letter::InMemory { letter, .. } => Some(letter),
             Letter::InSpool { .. } => None,
         });
+        let all = in_memory.chain(self.rejected.iter().map(|(_, letter)| letter));
+        let letters = all.filter(|letter| call_id.is_none_or(|call_id| *call_id == letter.call_id));
         // A caller that has gone away can ask again.
-        let _ = reply.send(letters.collect());
+        let _ = reply.send(letters.cloned().collect());
     }
 
-    /// Removes dead letters that were taken.
-    pub(super) fn remove_dead_letters(&mut self, taken: Vec<(CallId, RecordKey)>) {
-        for (call_id, key) in taken {
-            let at = (call_id.clone(), key.position, key.id);
-            let is_same = self.dead_letters.get(&at).is_some_and(|letter| letter.revision() == key.revision);
-            if is_same && let Some(letter) = self.dead_letters.remove(&at) {
-                self.count_removed(&letter);
+    /// Removes dead letters. `None` is the header and the end of a call.
+    pub(super) fn discard_letters(&mut self, discarded: Vec<(CallId, Option<RecordKey>)>) {
+        for (call_id, key) in discarded {
+            let Some(key) = key else {
+                self.rejected.retain(|(_, letter)| letter.call_id != call_id);
+                continue;
+            };
+            if self.remove_letter(&call_id, key, |revision| revision == key.revision) {
                 self.shared.count(|status| status.dropped += 1);
-                if let Letter::InSpool { .. } = letter {
-                    self.queue_change(SpoolChange::Discard(call_id, key));
-                }
             }
         }
+    }
+
+    /// Removes a dead letter if its revision is one of these, and returns `true` if it did.
+    fn remove_letter(&mut self, call_id: &CallId, key: RecordKey, is_one: impl Fn(u32) -> bool) -> bool {
+        let at = (call_id.clone(), key.position, key.id);
+        let Some(letter) = self.dead_letters.get(&at).filter(|letter| is_one(letter.revision())) else { return false };
+        let (revision, is_in_spool) = (letter.revision(), matches!(letter, Letter::InSpool { .. }));
+        if let Some(letter) = self.dead_letters.remove(&at) {
+            self.count_removed(&letter);
+        }
+        if is_in_spool {
+            self.queue_change(SpoolChange::Discard(at.0, RecordKey { revision, ..key }));
+        }
+        true
+    }
+
+    /// Returns the redacted record of a dead letter, and the handle and the lease that can store it.
+    ///
+    /// Returns [`NotOpened`](LogErrorKind::NotOpened) if this process does not write the call, and
+    /// [`Refused`](LogErrorKind::Refused) if the call has no place for the record or the record cannot be redacted.
+    pub(super) fn prepare_retry(
+        &self,
+        call_id: &CallId,
+        record: &Record,
+    ) -> Result<(Arc<CallShared>, WriterLease, Record), LogError> {
+        let epochs = self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX));
+        let newest = epochs.rev().find_map(|(key, state)| Some((key.1, &state.lease, state.handles.last()?)));
+        let (epoch, lease, handle) = newest.ok_or_else(|| {
+            let text = format!(
+                "a dead letter of call {call_id} is not stored, because this process does not write the call; resume \
+                 the call, retry, and finish it again if it had ended"
+            );
+            LogError::new(LogErrorKind::NotOpened, text)
+        })?;
+        if let Some(refusal) = handle.refusal.get() {
+            return Err(refusal.clone());
+        }
+        let at = (call_id.clone(), record.position(), record.id());
+        let is_own = self.dead_letters.get(&at).is_some_and(|letter| letter.epoch() == epoch);
+        // A summary of an earlier writer may hide messages that it has not read.
+        let has_place = record.position().summary_number().is_none() && handle.left_out.contains(&record.position());
+        if !is_own && !has_place {
+            let text = format!(
+                "a dead letter of call {call_id} is not stored: the call was resumed since, and continues without this \
+                 record; discard it"
+            );
+            return Err(LogError::new(LogErrorKind::Refused, text));
+        }
+        let redactors = &self.settings.redactors;
+        let record = if redactors.0.is_empty() { record.clone() } else { redact(record, redactors)? };
+        Ok((handle.clone(), lease.clone(), record))
+    }
+
+    /// Removes the dead letter of a record that is stored after all.
+    pub(super) fn on_retried(&mut self, call: &CallShared, record: &Record) {
+        let key = RecordKey::of(record);
+        if self.remove_letter(call.lease.call_id(), key, |revision| revision <= key.revision) {
+            self.shared.count(|status| status.stored += 1);
+        }
+        self.acknowledge(&key_of(&call.lease), record);
     }
 
     fn count_removed(&self, letter: &Letter) {
@@ -185,7 +271,12 @@ impl WriterTask {
             };
             Unstored { is_dead_letter: true, error, ..Unstored::new(Some(call_id.clone()), part, level) }
         });
-        self.rejected.iter().cloned().chain(records)
+        let rejected = self.rejected.iter().map(|(part, letter)| Unstored {
+            is_dead_letter: true,
+            error: Some(letter.reason.clone()),
+            ..Unstored::new(Some(letter.call_id.clone()), *part, Durability::Accepted)
+        });
+        rejected.chain(records)
     }
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::WriterTask;
 use super::call::{CallState, Key, key_of};
 use super::shared::{CallShared, Erased};
-use super::{Part, WriterTask};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, WriterLease};
 
 impl WriterTask {
-    /// Ends logging of a call that another process writes. Its waiting records become dead letters.
+    /// Ends logging of a call that another process writes. Its parts that are not stored become dead letters.
     pub(super) fn fence(&mut self, key: &Key, error: LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.refuse_changes(&error);
@@ -19,11 +19,7 @@ impl WriterTask {
             self.reject_record(key, record, &error);
         }
         self.clear_trouble(Some(&key.0));
-        let Some(state) = self.calls.get(key) else { return };
-        let rejected = [state.opening.as_ref().map(|_| Part::Header), state.call_end.as_ref().map(|_| Part::CallEnd)];
-        rejected.into_iter().flatten().for_each(|part| self.reject_part(key, part, &error));
-        self.settle_header(key);
-        self.settle_call_end(key);
+        self.reject_parts(key, &error);
     }
 
     /// Fences the older epochs of a call that was resumed here, because the log would refuse their records.

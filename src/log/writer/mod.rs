@@ -18,6 +18,7 @@ mod contest;
 mod dead_letters;
 mod fencing;
 mod flush;
+mod letters;
 mod operation;
 mod recovery;
 mod renewal;
@@ -30,6 +31,7 @@ mod takeover;
 mod task;
 mod unstored;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -38,23 +40,22 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout_at;
 
 pub use call_writer::{CallWriter, Submitted};
+pub use letters::DeadLetters;
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
 pub use takeover::Takeover;
 pub use task::WriterTask;
 pub use unstored::Unstored;
 
-use super::{
-    CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, LoggedCall, RecordKey, Spool, WriterLease,
-};
+use super::{CallEnd, CallHeader, CallId, CallLog, LogError, LogErrorKind, Spool, WriterLease};
 use crate::clock::from_now;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 use call::Gap;
 use flush::{Reply, reply_by};
-use shared::{Budget, Command, Commands, Shared};
+use shared::{Budget, CallShared, Command, Commands, Shared};
 use status::Counters;
-use takeover::{Watches, restored};
+use takeover::Watches;
 use unstored::{NO_ANSWER, Part, error_chain};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
@@ -140,11 +141,11 @@ impl LogWriter {
     /// A manager belongs to the handle that acknowledges its changes. Before you use another handle,
     /// [take back](MessagesManager::take_back) the submitted changes.
     pub fn call(&self, lease: WriterLease) -> CallWriter {
-        self.call_with_gap(lease, Gap::Unknown)
+        self.call_of(CallShared::new(lease, Gap::Unknown), None)
     }
 
-    fn call_with_gap(&self, lease: WriterLease, gap: Gap) -> CallWriter {
-        CallWriter::new(lease, gap, self.shared.clone(), self.commands.clone())
+    fn call_of(&self, call: CallShared, ended: Option<CallEnd>) -> CallWriter {
+        CallWriter::new(call, ended, self.shared.clone(), self.commands.clone())
     }
 
     /// Resumes a call that another process was writing, or this process before a restart. Stores the spooled records of
@@ -157,10 +158,14 @@ impl LogWriter {
     /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
     /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
+    /// The call is restored from what there is. [`left_out`](MessagesManager::left_out) names each record that is missing
+    /// or cannot be read, and each dead letter of this process and its spool, with the position and the reason. A message
+    /// that was left out keeps its number. [`DeadLetters::retry`] can store a dead letter in its place.
+    /// [`CallWriter::ended`] says how the call had ended.
+    ///
     /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
-    /// records could not be stored in time, and [`Damaged`](LogErrorKind::Damaged) if the records do not form a
-    /// conversation, [`Fenced`](LogErrorKind::Fenced) if another process resumed it at the same time, and
-    /// [`Invalid`](LogErrorKind::Invalid) if the policy needs leases that are renewed.
+    /// records could not be stored in time, [`Fenced`](LogErrorKind::Fenced) if another process resumed it at the same
+    /// time, and [`Invalid`](LogErrorKind::Invalid) if the policy needs leases that are renewed.
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
@@ -168,14 +173,24 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let check = |logged: &LoggedCall| restored::<W>(call_id, logged.records.clone()).map(drop);
-        let logged = self.take_over(call_id, deadline, check).await?;
+        let here = self.dead_letters().list(Some(call_id)).await?;
+        let mut logged = self.take_over(call_id, deadline).await?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
-        let manager = restored(call_id, logged.records)?;
-        Ok((manager, self.call_with_gap(lease, Gap::None)))
+        logged.left_out.extend(here.iter().filter_map(|letter| letter.left_out(&logged.records)));
+        let ended = logged.ended.clone();
+        let manager: MessagesManager<W> = logged.restore();
+        for left_out in manager.left_out() {
+            let (position, reason) = (left_out.position, &left_out.reason);
+            tracing::error!(?call_id, ?position, %reason, "a call is resumed without one of its records");
+        }
+        let left_out: BTreeSet<_> = manager.left_out().iter().map(|left_out| left_out.position).collect();
+        // A later takeover fences the positions after the last stored record, and this writer may continue after missing
+        // ones.
+        let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };
+        Ok((manager, self.call_of(CallShared { left_out, ..CallShared::new(lease, gap) }, ended)))
     }
 
     /// Reads the header of a call, after the records of the call that wait in this process are stored.
@@ -232,27 +247,6 @@ impl LogWriter {
         }
     }
 
-    /// Removes and returns the dead letters: all of those in memory, and up to 1,000 of those in the spool. Repeat this
-    /// until it returns none.
-    ///
-    /// If the task has ended, dead letters stay in the spool, and the next call returns them again.
-    ///
-    /// Returns an error if the spool cannot be read. Then no dead letter is removed.
-    pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, LogError> {
-        let mut letters = match self.ask(|reply| Command::ReadDeadLetters { reply }).await {
-            Reply::Received(letters) => letters,
-            Reply::Ended | Reply::Late => Vec::new(),
-        };
-        if let Some(spool) = self.spool.clone() {
-            let in_spool = spooling::run_blocking(spool, |spool| spool.dead_letters(MAX_DEAD_LETTERS));
-            letters.extend(in_spool.await?);
-        }
-        let taken = letters.iter().map(|letter| (letter.call_id.clone(), RecordKey::of(&letter.record)));
-        // If the task has ended, the spool keeps its dead letters.
-        let _ = self.commands.send(Command::Taken(taken.collect()));
-        Ok(letters)
-    }
-
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Reply<T> {
         let (reply, receiver) = oneshot::channel();
         if self.commands.send(command(reply)).is_err() {
@@ -287,7 +281,6 @@ impl fmt::Debug for LogWriter {
 
 /// How long the task may take for a reply if the caller gives no timeout.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(300);
-const MAX_DEAD_LETTERS: usize = 1_000;
 
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -33,7 +33,7 @@ impl WriterTask {
             }
             for (letter, _) in &call.dead_letters {
                 let at = (call.lease.call_id().clone(), letter.position, letter.id);
-                self.dead_letters.insert(at, Letter::InSpool { revision: letter.revision });
+                self.dead_letters.insert(at, Letter::InSpool { revision: letter.revision, epoch: key.1 });
             }
             let (records, dead_letters) = (call.records.len() as u64, call.dead_letters.len() as u64);
             self.shared.count(|status| {

@@ -1,5 +1,6 @@
 //! The state that handles and task share: the command channel, the memory budget, the counters.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -34,11 +35,21 @@ pub(super) enum Command {
         call_id: CallId,
         reply: oneshot::Sender<Result<(), LogError>>,
     },
-    /// Answered with the dead letters in memory. They stay there until [`Command::Taken`].
+    /// Answered with the dead letters in memory, of one call or of all calls.
     ReadDeadLetters {
+        call_id: Option<CallId>,
         reply: oneshot::Sender<Vec<DeadLetter>>,
     },
-    Taken(Vec<(CallId, RecordKey)>),
+    /// Dead letters are removed; `None` is the header and the end of a call.
+    Discard(Vec<(CallId, Option<RecordKey>)>),
+    /// Answered with the redacted record of a dead letter, and the handle and the lease that can store it.
+    PrepareRetry {
+        call_id: CallId,
+        record: Record,
+        reply: oneshot::Sender<Result<(Arc<CallShared>, WriterLease, Record), LogError>>,
+    },
+    /// The record of a dead letter is stored.
+    Retried(Arc<CallShared>, Record),
     Stop,
 }
 
@@ -99,6 +110,8 @@ pub(super) struct Shared {
 pub(super) struct CallShared {
     pub lease: WriterLease,
     pub gap: Gap,
+    /// The positions that the call was resumed without.
+    pub left_out: BTreeSet<Position>,
     pub bytes: AtomicUsize,
     /// The changes that the manager has to mark as logged.
     pub receipts: Mutex<Receipt>,
@@ -112,16 +125,9 @@ pub(super) struct CallShared {
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
+        let (left_out, bytes, receipts, refusal, open_from) = Default::default();
         let level = watch::Sender::new(Durability::Stored);
-        Self {
-            lease,
-            gap,
-            bytes: AtomicUsize::new(0),
-            receipts: Mutex::default(),
-            refusal: OnceLock::new(),
-            level,
-            open_from: Mutex::default(),
-        }
+        Self { lease, gap, left_out, bytes, receipts, refusal, level, open_from }
     }
 }
 

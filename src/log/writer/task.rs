@@ -17,9 +17,9 @@ use super::flush::Flush;
 use super::operation::{Attempted, Attempts};
 use super::shared::{Command, Shared};
 use super::spooling::{Spooling, next_done};
-use super::{Unstored, WriterSettings, unpoisoned};
+use super::{Part, WriterSettings, unpoisoned};
 use crate::clock::from_now;
-use crate::log::{CallId, CallLog};
+use crate::log::{CallId, CallLog, DeadLetter};
 use crate::message::Position;
 
 /// The task of a [`LogWriter`](super::LogWriter). Run it once per process with `tokio::spawn(task.run())`, and keep the
@@ -43,7 +43,7 @@ pub struct WriterTask {
     /// The calls that were erased here and accept nothing more.
     pub(super) erased: BTreeSet<CallId>,
     /// The headers and call ends that the log rejected.
-    pub(super) rejected: VecDeque<Unstored>,
+    pub(super) rejected: VecDeque<(Part, DeadLetter)>,
     pub(super) spooling: Option<Spooling>,
 }
 

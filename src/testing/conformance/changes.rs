@@ -5,7 +5,7 @@ use super::support::{
     put_as, read, read_call, summary,
 };
 use crate::clock::{Clock, ManualClock};
-use crate::log::{CallChange, CallEnd, CallLog, LogErrorKind, LoggedCall, WriterLease};
+use crate::log::{CallChange, CallEnd, CallHeader, CallLog, LogErrorKind, LoggedCall, WriterLease};
 
 pub(super) async fn unopened_or_erased_call_cannot_be_changed(log: &dyn CallLog) {
     let changes =
@@ -47,7 +47,7 @@ pub(super) async fn call_ends_once(log: &dyn CallLog) {
     put_as(log, &lease, &[message(0, 1)]).await;
     let ended = change(log, &lease, close(&lease, "hangup")).await;
     assert_eq!(ended.call_end(), Some(&call_end("hangup")));
-    // The first call end is kept.
+    // Of ends with the same counts, the first is kept.
     assert_eq!(change(log, &lease, close(&lease, "transfer")).await, ended);
     assert_eq!(calls_of(log, &query).await, vec![ended.clone()]);
     assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(ended.clone()), vec![message(0, 1)]));
@@ -55,8 +55,22 @@ pub(super) async fn call_ends_once(log: &dyn CallLog) {
     log.open_call(&header("ended", at_ms)).await.unwrap();
     assert_eq!(calls_of(log, &query).await, [ended]);
 
+    // An end that counts more messages or summaries replaces it.
+    let later = |messages, summaries| {
+        let call_end = CallEnd::new(7, "later", messages, summaries).unwrap();
+        CallChange::Close { lease: lease.clone(), call_end }
+    };
+    for (messages, summaries) in [(5, 3), (7, 3)] {
+        let ended = change(log, &lease, later(messages, summaries)).await;
+        let counts = |ended: &CallHeader| ended.call_end().map(|it| (it.messages, it.summaries));
+        assert_eq!(counts(&ended), Some((messages, summaries)));
+        assert_eq!(change(log, &lease, close(&lease, "hangup")).await, ended);
+        assert_eq!(change(log, &lease, later(messages, summaries)).await, ended);
+    }
+
     let resumed = log.resume_call(lease.call_id()).await.unwrap();
     assert_eq!(resumed.header.as_ref().unwrap().call_end(), None);
+    assert_eq!(resumed.ended.as_ref().map(|ended| (ended.messages, ended.summaries)), Some((7, 3)));
     let again = resumed.lease().unwrap();
     assert_eq!(
         log.change_call(lease.call_id(), &close(&lease, "hangup")).await.unwrap_err().kind(),

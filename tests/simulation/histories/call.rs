@@ -38,8 +38,6 @@ pub struct Call {
     pub is_erasing: bool,
     /// A rival has tried to take the call over. Its last step may land late, and then the owner has lost the call.
     pub is_disputed: bool,
-    /// Dead letters leave a gap, so the records cannot be restored.
-    pub is_broken: bool,
     generation: u64,
 }
 
@@ -80,7 +78,6 @@ impl Call {
             is_held: false,
             is_erasing: false,
             is_disputed: false,
-            is_broken: false,
             generation: number << 32,
         }
     }
@@ -92,9 +89,9 @@ impl Call {
     }
 
     /// Sets the owner of the call.
-    pub fn begin(&mut self, process: usize, writer: CallWriter, records: Vec<Record>, clock: Arc<dyn Clock>) {
+    pub fn begin(&mut self, process: usize, writer: CallWriter, manager: Manager, clock: Arc<dyn Clock>) {
         self.is_disputed = false;
-        let manager = Manager::restore(records).unwrap().with_clock(clock, self.ids());
+        let manager = manager.with_clock(clock, self.ids());
         self.owner = Some(Owner {
             process,
             manager,

@@ -6,7 +6,7 @@ use verbale::log::{CallId, CallLog, LogErrorKind, Status, Unstored};
 use verbale::message::Position;
 use verbale::{MessageId, Record};
 
-use super::call::{Call, Newest};
+use super::call::{Call, Manager, Newest};
 use super::world::World;
 use crate::dynamo::{Dynamo, ItemKey};
 
@@ -16,21 +16,25 @@ pub fn balanced(status: &Status) {
     assert_eq!(status.accepted + status.recovered, known, "the counters do not balance: {status:?}");
 }
 
-/// Asserts that a resumed call has all promised records, and only records that were accepted.
-pub fn restored(call: &Call, records: &[Record]) {
-    for record in records {
+/// Asserts that a resumed call has only records that were accepted, and that it has or names all promised ones. `apart`
+/// are the messages with a dead letter: the promise of a dead letter passes to the code that takes it.
+pub fn restored(call: &Call, manager: &Manager, apart: &BTreeSet<MessageId>) {
+    let mut newest = Newest::new();
+    for record in manager.records() {
         let key = (record.position(), record.id(), record.revision());
-        let known = call.accepted.get(&key).is_some_and(|all| all.contains(record));
+        let known = call.accepted.get(&key).is_some_and(|all| all.contains(&record));
         assert!(known, "call {} was resumed with a record that was never submitted: {key:?}", call.id);
+        newest.insert(record.position(), (record.id(), record.revision()));
     }
-    // The promise of a dead letter passes to the code that takes it.
-    if !call.has_large {
-        let newest: Newest =
-            records.iter().map(|record| (record.position(), (record.id(), record.revision()))).collect();
-        for (position, (id, revision)) in &call.promised {
-            let is_kept = newest.get(position).is_some_and(|(found, at)| found == id && at >= revision);
-            assert!(is_kept, "call {} lost {position:?} at revision {revision}, which was acknowledged", call.id);
-        }
+    let named: BTreeSet<Position> = manager.left_out().iter().map(|left_out| left_out.position).collect();
+    for (position, (id, revision)) in &call.promised {
+        let is_kept = newest.get(position).is_some_and(|(found, at)| found == id && at >= revision);
+        let is_named = call.has_large && (named.contains(position) || apart.contains(id));
+        assert!(
+            is_kept || is_named,
+            "call {} lost {position:?} at revision {revision}, which was acknowledged",
+            call.id
+        );
     }
 }
 
@@ -41,7 +45,8 @@ pub fn flushed(world: &World, process: usize, unstored: &[Unstored]) {
         let revision = text.strip_prefix("revision ")?.split(' ').next()?.parse().unwrap();
         Some((unstored.call_id.as_ref()?, unstored.message_id?, revision))
     });
-    let taken = world.dead_letters.iter().map(|letter| (&letter.call_id, letter.record.id(), letter.record.revision()));
+    let letters = world.dead_letters.iter().filter_map(|letter| Some((&letter.call_id, letter.record.as_ref()?)));
+    let taken = letters.map(|(call_id, record)| (call_id, record.id(), record.revision()));
     let reported: BTreeSet<(&CallId, MessageId, u32)> = records.chain(taken).collect();
     let stored = world.dynamo.revisions("verbale");
     for call in world.calls.iter().filter(|call| !call.is_erasing) {
@@ -79,12 +84,13 @@ pub async fn stored(world: &World, index: usize) {
     }
     let logged = logged.unwrap();
     written_once_and_in_order(&world.dynamo, call);
-    let Some(owner) = &call.owner else { return restored(call, &logged.records) };
+    let Some(owner) = &call.owner else { panic!("call {} is not resumed", call.id) };
     let dead_letters: BTreeSet<Key> = world
         .dead_letters
         .iter()
         .filter(|letter| letter.call_id == call.id)
-        .map(|letter| key_of(&letter.record))
+        .filter_map(|letter| letter.record.as_ref())
+        .map(key_of)
         .collect();
     let expected: Vec<Record> = owner.manager.records();
     let (taken, whole): (Vec<_>, Vec<_>) =
@@ -94,7 +100,7 @@ pub async fn stored(world: &World, index: usize) {
     assert_eq!(keys_of(&found), keys_of(&whole), "call {}", call.id);
     assert_eq!(found, whole, "call {}", call.id);
     if apart.is_empty() {
-        assert!(World::restored(logged.records) == owner.manager, "call {}", call.id);
+        assert!(logged.clone().restore() == owner.manager, "call {}", call.id);
     }
     let header = logged.header.unwrap();
     assert!(header.is_opened_as(&call.header), "call {}", call.id);

@@ -1,5 +1,6 @@
 //! [`World`]: a table, one or two processes that write to it, and their calls.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::log::{DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
 use verbale::testing::SpoolMemory;
-use verbale::{PlainMessage, Record};
+use verbale::{MessageId, PlainMessage};
 
 use super::call::{Call, Manager};
 use super::check;
@@ -113,7 +114,7 @@ impl World {
         // Ids differ between seeds.
         let mut call = Call::new(number + self.seed % 1_000 * 10, 0, start_ms);
         let writer = self.processes[0].writer.open(call.header.clone()).unwrap();
-        call.begin(0, writer, Vec::new(), Arc::new(self.dynamo.clock()));
+        call.begin(0, writer, Manager::new(), Arc::new(self.dynamo.clock()));
         self.calls.push(call);
     }
 
@@ -171,6 +172,7 @@ impl World {
         let (home, timeout) = (self.calls[index].home, Duration::from_secs(self.dice.within(&(1..=20))));
         // The older owners may have got more acknowledgements until now.
         let level = self.level_of_zombies(index);
+        let apart = self.dead_letters_of(index).await;
         let call = &mut self.calls[index];
         let kept: Vec<_> = call.zombies.iter().map(|zombie| zombie.kept(level)).collect();
         kept.iter().for_each(|kept| call.promise(kept));
@@ -181,12 +183,12 @@ impl World {
             Ok((manager, writer)) => {
                 self.trace.say(format!("call {} resumed as {:?}", call.id, writer.lease().epoch()));
                 self.trace.count("call resumed", 1);
-                let records = manager.records();
+                self.trace.count("record left out", manager.left_out().len() as u64);
                 // The resume stored the contents of the spool first.
                 let at_home = std::mem::take(&mut call.promised_at_home);
                 call.promise(&at_home);
-                check::restored(call, &records);
-                call.begin(home, writer, records, Arc::new(self.dynamo.clock()));
+                check::restored(call, &manager, &apart);
+                call.begin(home, writer, manager, Arc::new(self.dynamo.clock()));
                 return true;
             }
             Err(error) => error,
@@ -199,7 +201,6 @@ impl World {
                 writer.flush(timeout).await;
             }
             LogErrorKind::Erased if call.is_erasing => {}
-            LogErrorKind::Damaged if call.has_large => call.is_broken = true,
             _ if matches!(error.kind(), LogErrorKind::Unavailable | LogErrorKind::NeedsOperator) => {}
             _ => panic!("call {} cannot be resumed: {error:?}", call.id),
         }
@@ -217,8 +218,15 @@ impl World {
         if level == Durability::Stored { level } else { Durability::Accepted }
     }
 
-    pub fn restored(records: Vec<Record>) -> Manager {
-        Manager::restore(records).unwrap()
+    /// Returns the messages of a call whose newest revision is a dead letter that was taken, or in any process.
+    async fn dead_letters_of(&self, index: usize) -> BTreeSet<MessageId> {
+        let call_id = &self.calls[index].id;
+        let mut letters: Vec<DeadLetter> = self.dead_letters.clone();
+        for process in &self.processes {
+            // A spool that cannot be read keeps its dead letters to itself.
+            letters.extend(process.writer.dead_letters().list(Some(call_id)).await.unwrap_or_default());
+        }
+        letters.iter().filter_map(|letter| letter.record.as_ref()).map(|record| record.id()).collect()
     }
 
     /// Fills the disk of a spool after some writes, or frees it.

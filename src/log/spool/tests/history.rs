@@ -94,7 +94,7 @@ impl Model {
             let records = spool.batch(&id, &BTreeSet::new(), usize::MAX, usize::MAX).unwrap();
             assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
             let dead_letters: Vec<Record> =
-                letters.iter().filter(|it| it.call_id == id).map(|it| it.record.clone()).collect();
+                letters.iter().filter(|it| it.call_id == id).filter_map(|it| it.record.clone()).collect();
             assert_eq!(call.dead_letters, dead_letters.iter().map(index).collect::<Vec<_>>());
             let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
             let (lease, opening, call_end) = (call.lease, call.opening, call.call_end);

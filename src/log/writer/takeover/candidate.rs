@@ -31,14 +31,10 @@ pub(super) struct CallTakeover<'a> {
 }
 
 impl CallTakeover<'_> {
-    pub async fn run<C>(&self, check: C) -> Result<LoggedCall, LogError>
-    where
-        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
-    {
+    pub async fn run(&self) -> Result<LoggedCall, LogError> {
         let mut served_before = None;
         loop {
-            let (call, header) = self.look().await?;
-            check(&call)?;
+            let header = self.look().await?;
             let served = header.tenure().served;
             let before = *served_before.get_or_insert(served);
             if before != served && self.watches.of(self.call_id, |watched| watched.own_epoch) != Some(served) {
@@ -46,7 +42,7 @@ impl CallTakeover<'_> {
             }
             served_before = Some(served);
             let Some(header) = self.commit(header).await? else { continue };
-            match self.fence_and_serve(header, &check).await {
+            match self.fence_and_serve(header).await {
                 // The writer or another candidate found this one silent. If nobody serves yet, it tries again.
                 Err(error) if error.kind() == LogErrorKind::Fenced => {
                     (*unpoisoned(&self.commit), *unpoisoned(&self.candidate)) = (None, None);
@@ -58,10 +54,10 @@ impl CallTakeover<'_> {
     }
 
     /// Reads the call. Leaves no trace.
-    async fn look(&self) -> Result<(LoggedCall, CallHeader), LogError> {
+    async fn look(&self) -> Result<CallHeader, LogError> {
         let call = self.retry("reading", || self.log.read_call(self.call_id)).await?;
-        match call.header.clone() {
-            Some(header) => Ok((call, header)),
+        match call.header {
+            Some(header) => Ok(header),
             None => Err(self.missing().await),
         }
     }
@@ -112,10 +108,7 @@ impl CallTakeover<'_> {
     }
 
     /// Fences the older writers while it renews its nonce, then serves.
-    async fn fence_and_serve<C>(&self, header: CallHeader, check: &C) -> Result<LoggedCall, LogError>
-    where
-        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
-    {
+    async fn fence_and_serve(&self, header: CallHeader) -> Result<LoggedCall, LogError> {
         *unpoisoned(&self.candidate) = Some(header.tenure());
         self.watches.of(self.call_id, |watched| watched.own_epoch = Some(header.epoch()));
         let lease = WriterLease::from(&header);
@@ -136,7 +129,6 @@ impl CallTakeover<'_> {
             fenced = fence => fenced?,
             lost = self.renew(lease.epoch()) => return Err(lost),
         };
-        check(&call)?;
         let header = self.serve(lease.epoch()).await?;
         self.watches.forget(self.call_id);
         Ok(LoggedCall { header: Some(header), ..call })

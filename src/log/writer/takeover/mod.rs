@@ -9,9 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::{LogWriter, unpoisoned};
-use crate::log::{CallId, LogError, LogErrorKind, LoggedCall, Nonce};
-use crate::manager::MessagesManager;
-use crate::message::{MessageWrapper, Record};
+use crate::log::{CallId, LogError, LoggedCall, Nonce};
 use candidate::CallTakeover;
 
 /// When [`LogWriter::resume`] takes a call over.
@@ -82,17 +80,8 @@ impl Watches {
 }
 
 impl LogWriter {
-    /// Takes a call over by the deadline, and returns it as its writer has it. `check` may refuse the call before
-    /// anything is written.
-    pub(super) async fn take_over<C>(
-        &self,
-        call_id: &CallId,
-        deadline: Instant,
-        check: C,
-    ) -> Result<LoggedCall, LogError>
-    where
-        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
-    {
+    /// Takes a call over by the deadline, and returns it as its writer has it.
+    pub(super) async fn take_over(&self, call_id: &CallId, deadline: Instant) -> Result<LoggedCall, LogError> {
         if let Takeover::IfSilentFor(silent) = self.settings.takeover
             && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
         {
@@ -110,7 +99,7 @@ impl LogWriter {
         };
         let left = deadline.saturating_duration_since(Instant::now());
         let reserve = (left / 10).min(Duration::from_millis(500));
-        let taken = match timeout_at(deadline - reserve, takeover.run(check)).await {
+        let taken = match timeout_at(deadline - reserve, takeover.run()).await {
             Ok(taken) => taken,
             Err(late) => Err(takeover.late(late)),
         };
@@ -120,17 +109,4 @@ impl LogWriter {
         }
         taken
     }
-}
-
-/// Restores the messages of a call.
-///
-/// Returns [`Damaged`](LogErrorKind::Damaged) if the records do not form a conversation.
-pub(super) fn restored<W: MessageWrapper>(
-    call_id: &CallId,
-    records: Vec<Record>,
-) -> Result<MessagesManager<W>, LogError> {
-    MessagesManager::restore(records).map_err(|source| {
-        let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
-        LogError::new(LogErrorKind::Damaged, text).with_source(source)
-    })
 }

@@ -1,0 +1,90 @@
+//! [`LeftOut`]: a record that a restored conversation lacks. [`Holes`]: the places of such messages in the list.
+
+use super::MessagesManager;
+use crate::message::{MessageWrapper, Position, Role};
+
+/// A record that a restored conversation lacks: a tombstone.
+///
+/// A message that was left out keeps its number, and the conversation continues after it. The model gets none of it:
+/// the window has a fake user message (`...`) in its place only where two assistant messages would follow each other, or
+/// where an assistant message would open the window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// The position of the record. If a summary is missing without a trace, this has its number and the place
+    /// of the summary before it.
+    pub position: Position,
+    /// The role, if it is known.
+    pub role: Option<Role>,
+    /// Why the record is not in the list, and where it is if that is known. Never contains the words of a caller.
+    pub reason: Box<str>,
+}
+
+impl LeftOut {
+    pub(crate) fn new(position: Position, role: Option<Role>, reason: impl Into<Box<str>>) -> Self {
+        Self { position, role, reason: reason.into() }
+    }
+}
+
+/// The messages and summaries that the list lacks. Empty, unless the conversation was restored without some.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Holes {
+    pub left_out: Vec<LeftOut>,
+    /// The numbers of the missing messages, ascending.
+    seqs: Vec<u32>,
+    /// The number of missing summaries.
+    pub summaries: u32,
+}
+
+impl Holes {
+    /// Returns the number of missing messages.
+    #[inline]
+    pub fn messages(&self) -> usize {
+        self.seqs.len()
+    }
+
+    /// Returns the number of missing messages before message `seq`.
+    #[inline]
+    pub fn before(&self, seq: u32) -> usize {
+        if self.seqs.is_empty() { 0 } else { self.seqs.partition_point(|missing| *missing < seq) }
+    }
+
+    /// Returns `true` if a message is missing between these two.
+    #[inline]
+    pub fn is_between(&self, earlier: u32, later: u32) -> bool {
+        self.before(later) > self.before(earlier)
+    }
+
+    /// Adds message `seq`, which follows all others.
+    pub fn push(&mut self, seq: u32) {
+        self.seqs.push(seq);
+    }
+
+    /// Returns the holes up to message `seq`, for a fork.
+    pub fn up_to(&self, seq: u32) -> Self {
+        let shared = self.left_out.iter().filter(|left_out| left_out.position.seq() <= seq);
+        let summaries = shared.clone().filter(|left_out| left_out.position.summary_number().is_some()).count();
+        Self {
+            left_out: shared.cloned().collect(),
+            seqs: self.seqs.iter().copied().take_while(|missing| *missing <= seq).collect(),
+            summaries: summaries as u32,
+        }
+    }
+}
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// Iterates over the numbers of the missing messages, in order.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
+        self.holes.seqs.iter().copied()
+    }
+
+    /// Returns the records that are missing because they could not be restored, in order. Empty, unless the conversation
+    /// was [resumed](crate::MessagesManager) without some.
+    ///
+    /// An entry may also name a newer revision that is missing of a message in the list, or a second message that claims
+    /// the position of one in the list. The list does not change if such a record is stored later: the next process that
+    /// restores the conversation has it.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.holes.left_out
+    }
+}

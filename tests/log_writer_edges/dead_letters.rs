@@ -1,0 +1,369 @@
+//! Calls with a dead letter: they are resumed without it, and it is stored after all or discarded.
+
+use serde_json::{Value as Json, json};
+use verbale::log::{DeadLetter, LogErrorKind, Redaction};
+use verbale::{MessageWrapper, Record};
+
+use super::*;
+
+/// Custom data that fits into no item.
+const TOO_LARGE: usize = 420_000;
+
+/// Both logs: one compares epochs in each put, and the other has only fences.
+async fn logs() -> [Arc<Scripted>; 2] {
+    [Arc::new(Scripted::default()), Arc::new(Scripted::over(Arc::new(in_dynamo().await)))]
+}
+
+/// Three messages, and the log refuses the second one.
+async fn with_dead_letter(log: &Scripted, call: &verbale::log::CallWriter) -> Manager {
+    log.refuse(1, 1);
+    let mut manager = said(&["Hi", "Hello!", "Are you there?"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(call.flush(SOON).await.len(), 1);
+    manager
+}
+
+async fn killed(task: JoinHandle<()>) {
+    task.abort();
+    let _ = task.await;
+}
+
+fn places(manager: &Manager) -> Vec<u32> {
+    manager.left_out().iter().map(|left_out| left_out.position.seq()).collect()
+}
+
+fn window(manager: &Manager) -> Vec<String> {
+    let texts =
+        |message: &PlainMessage| message.contents().texts().map(|text| text.as_str().to_owned()).collect::<Vec<_>>();
+    manager.messages().map(|message| format!("{}: {}", message.role(), texts(&message).join(" "))).collect()
+}
+
+/// Returns the dead letter with a changed record.
+fn repaired(letter: DeadLetter, change: impl FnOnce(&mut Json)) -> DeadLetter {
+    let mut json = serde_json::to_value(letter.record.as_ref().unwrap()).unwrap();
+    change(&mut json);
+    let record: Record = serde_json::from_value(json).unwrap();
+    let mut letter = letter;
+    letter.record = Some(record);
+    letter
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_with_a_dead_letter_is_resumed_by_another_process_and_continues() {
+    let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
+    let (first, task) = started(&log, settings());
+    let call = first.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!", "What is my balance?"]);
+    let id = manager.meta_messages()[1].id();
+    manager.entry(&id).unwrap().set_data("trace", "x".repeat(TOO_LARGE)).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    let unstored = first.flush(SOON).await;
+    assert_eq!((unstored.len(), unstored[0].message_id, unstored[0].is_dead_letter), (1, Some(id), true));
+    let advice = unstored[0].error.clone().unwrap();
+    assert!(advice.contains("keep custom data small"), "{advice}");
+    killed(task).await;
+
+    let (second, task) = started(&log, settings());
+    let (mut resumed, call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    assert_eq!((places(&resumed), call.ended()), (vec![1], None));
+    assert_eq!(resumed.left_out()[0].reason.as_ref(), "the log has no record of it");
+    assert_eq!(window(&resumed), ["user: Hi What is my balance?"]);
+    resumed.add_assistant("It is 5 euros.").unwrap();
+    resumed.add_user("Thanks").unwrap();
+    let call_end = CallEnd::of(&resumed, START_MS, "hangup").unwrap();
+    assert_eq!(call_end.messages, 5);
+    call.finish(&mut resumed, call_end.clone(), SOON).await.unwrap();
+    assert_eq!(second.flush(SOON).await, []);
+    balanced(&second.status());
+    killed(task).await;
+
+    let (third, _task) = started(&log, settings());
+    let (again, call) = third.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    assert!(again == resumed);
+    assert_eq!((places(&again), call.ended()), (vec![1], Some(&call_end)));
+    assert_eq!(log.read_call(&ca1()).await.unwrap().header.unwrap().call_end(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn record_that_cannot_be_redacted_leaves_the_call_resumable() {
+    let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
+    let fails = |text: &str| -> Result<Vec<Redaction>, Box<dyn std::error::Error + Send + Sync>> {
+        if text.contains("Hello") { Err("no".into()) } else { Ok(Vec::new()) }
+    };
+    let (first, task) = started(&log, settings().with_redactor(Arc::new(fails)));
+    let call = first.open(header()).unwrap();
+    call.submit(&mut said(&["Hi", "Hello!", "Yes"]), LastMessage::Include).unwrap();
+    assert_eq!(first.flush(SOON).await.len(), 1);
+    let letter = first.dead_letters().list(None).await.unwrap().remove(0);
+    assert!(letter.is_unredacted);
+    // The redactor still fails, so the words are not stored.
+    let error = first.dead_letters().retry(letter.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::Refused);
+    let changed = repaired(letter, |json| json["message"]["contents"] = json!(["[removed]"]));
+    first.dead_letters().retry(changed).await.unwrap();
+    assert_eq!(first.flush(SOON).await, []);
+    killed(task).await;
+    let (second, _task) = started(&log, settings());
+    let (resumed, _call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    assert_eq!(window(&resumed), ["user: Hi", "assistant: [removed]", "user: Yes"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn repaired_dead_letter_of_a_live_call_is_stored_and_acknowledged() {
+    for log in logs().await {
+        let (writer, _task) = started(&log, settings());
+        let call = writer.open(header()).unwrap();
+        let mut manager = with_dead_letter(&log, &call).await;
+        assert_eq!(manager.changes(LastMessage::Include).len(), 3);
+        let letter = writer.dead_letters().list(Some(&ca1())).await.unwrap().remove(0);
+        // Nothing has changed.
+        let error = writer.dead_letters().retry(letter.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::Refused);
+        assert_eq!(writer.dead_letters().list(None).await.unwrap(), [letter.clone()]);
+        log.allow(1, 1);
+        let changed = repaired(letter, |json| json["metadata"]["aux"] = json!({"repaired": true}));
+        writer.dead_letters().retry(changed).await.unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        assert_eq!(writer.dead_letters().list(None).await.unwrap(), []);
+        call.acknowledge(&mut manager);
+        assert!(manager.changes(LastMessage::Include).is_empty());
+        let read = stored(&log).await;
+        assert_eq!(read.meta_messages()[1].metadata().aux().len(), 1);
+        let status = writer.status();
+        assert_eq!((status.stored, status.dead_letters, status.bytes), (3, 0, 0));
+        balanced(&status);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dead_letter_of_an_earlier_writer_takes_the_place_that_was_left_out() {
+    for log in logs().await {
+        let memory = SpoolMemory::default();
+        let (first, task) = started(&log, settings().with_spool(spool_in(&memory)));
+        let call = first.open(header()).unwrap();
+        let said = with_dead_letter(&log, &call).await;
+        sleep(SECOND).await;
+        killed(task).await;
+        drop((first, call));
+
+        log.allow(1, 1);
+        let (before, memory) = (memory.copy(), memory.copy());
+        let (second, task) = started(&log, settings().with_spool(spool_in(&memory)));
+        let (mut resumed, call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        let left_out = &resumed.left_out()[0];
+        assert_eq!((left_out.position.seq(), left_out.role), (1, Some(verbale::Role::Assistant)));
+        assert!(left_out.reason.starts_with("revision 1 is a dead letter of this process: "), "{}", left_out.reason);
+        resumed.add_assistant("Yes.").unwrap();
+        call.submit(&mut resumed, LastMessage::Include).unwrap();
+        assert_eq!(second.flush(SOON).await.len(), 1);
+        let letter = second.dead_letters().list(Some(&ca1())).await.unwrap().remove(0);
+        second.dead_letters().retry(letter).await.unwrap();
+        assert_eq!(second.flush(SOON).await, []);
+        // The live conversation stays as it is.
+        assert_eq!((places(&resumed), resumed.meta_messages().len()), (vec![1], 3));
+        balanced(&second.status());
+        sleep(SECOND).await;
+        killed(task).await;
+
+        // A spool that still has the dead letter does not hide the record.
+        for (memory, letters) in [(&memory, 0), (&before, 1)] {
+            let (third, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
+            let (whole, _call) = third.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+            assert_eq!((places(&whole), whole.meta_messages().len()), (vec![], 4));
+            assert_eq!(whole.meta_messages()[1].message(), said.meta_messages()[1].message());
+            assert_eq!(third.dead_letters().list(None).await.unwrap().len(), letters);
+        }
+    }
+}
+
+/// Without a check of the header, the record would be reported as stored, and no read would return it.
+#[tokio::test(start_paused = true)]
+async fn retry_of_a_writer_that_has_lost_its_call_is_refused() {
+    for log in logs().await {
+        let (old, _task) = started(&log, settings());
+        let call = old.open(header()).unwrap();
+        with_dead_letter(&log, &call).await;
+        let (new, _new_task) = started(&log, settings());
+        let (resumed, _call) = new.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        assert_eq!(places(&resumed), [1]);
+        log.allow(1, 1);
+        let letter = old.dead_letters().list(None).await.unwrap().remove(0);
+        let error = old.dead_letters().retry(letter.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::Fenced);
+        assert_eq!(old.dead_letters().list(None).await.unwrap(), [letter.clone()]);
+        assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 2);
+        // An operator brings it to the process that writes the call.
+        new.dead_letters().retry(letter.clone()).await.unwrap();
+        assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 3);
+        old.dead_letters().discard([&letter]);
+        assert_eq!(old.dead_letters().list(None).await.unwrap(), []);
+        balanced(&old.status());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn takeover_during_a_retry_keeps_the_dead_letter() {
+    let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
+    let (old, _task) = started(&log, settings());
+    let call = old.open(header()).unwrap();
+    with_dead_letter(&log, &call).await;
+    log.allow(1, 1);
+    log.take_over_after_header_read(1);
+    let letter = old.dead_letters().list(None).await.unwrap().remove(0);
+    let error = old.dead_letters().retry(letter.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::Fenced);
+    assert_eq!(old.dead_letters().list(None).await.unwrap(), [letter]);
+    assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dead_letter_of_an_ended_call_is_stored_after_it_is_resumed() {
+    for log in logs().await {
+        let (writer, _task) = started(&log, settings());
+        let call = writer.open(header()).unwrap();
+        let mut manager = with_dead_letter(&log, &call).await;
+        let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+        call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+        writer.flush(SOON).await;
+        drop(call);
+        log.allow(1, 1);
+        let letter = writer.dead_letters().list(None).await.unwrap().remove(0);
+        let error = writer.dead_letters().retry(letter.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::NotOpened);
+        assert!(error.to_string().contains("resume the call, retry, and finish it again"), "{error}");
+
+        let (mut resumed, call) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        assert_eq!(call.ended(), Some(&call_end));
+        writer.dead_letters().retry(letter).await.unwrap();
+        call.finish(&mut resumed, call_end.clone(), SOON).await.unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        let read = log.read_call(&ca1()).await.unwrap();
+        assert_eq!(read.ended, Some(call_end));
+        assert!(Manager::restore(read.records).unwrap() == manager);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_last_message_is_named_because_the_end_counts_it() {
+    for log in logs().await {
+        log.refuse(2, 1);
+        let (first, task) = started(&log, settings());
+        let call = first.open(header()).unwrap();
+        let mut manager = said(&["Hi", "Hello!", "Bye"]);
+        let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+        call.finish(&mut manager, call_end, SOON).await.unwrap();
+        first.flush(SOON).await;
+        let letter = first.dead_letters().list(None).await.unwrap().remove(0);
+        killed(task).await;
+        let (second, _task) = started(&log, settings());
+        let (mut resumed, call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        assert_eq!(places(&resumed), [2]);
+        // The next message leaves room for it.
+        resumed.add_user("Wait").unwrap();
+        call.submit(&mut resumed, LastMessage::Include).unwrap();
+        assert_eq!(second.flush(SOON).await, []);
+        log.allow(2, 1);
+        second.dead_letters().retry(letter).await.unwrap();
+        let texts = window(&stored(&log).await);
+        assert_eq!(texts, ["user: Hi", "assistant: Hello!", "user: Bye Wait"]);
+    }
+}
+
+/// The next process does not know that there was a last message, and gives its number to another one.
+#[tokio::test(start_paused = true)]
+async fn dead_letter_whose_place_is_taken_is_refused() {
+    for log in logs().await {
+        log.refuse(1, 1);
+        let (old, _task) = started(&log, settings());
+        let call = old.open(header()).unwrap();
+        call.submit(&mut said(&["Hi", "Hello!"]), LastMessage::Include).unwrap();
+        old.flush(SOON).await;
+        let letter = old.dead_letters().list(None).await.unwrap().remove(0);
+        log.allow(1, 1);
+        let (new, _new_task) = started(&log, settings());
+        let (mut resumed, call) = new.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        assert_eq!(places(&resumed), [0; 0]);
+        resumed.add_assistant("Good morning!").unwrap();
+        call.submit(&mut resumed, LastMessage::Include).unwrap();
+        assert_eq!(new.flush(SOON).await, []);
+        let error = new.dead_letters().retry(letter.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::Refused);
+        assert!(error.to_string().ends_with("discard it"), "{error}");
+        // The first process takes the call back, and names its dead letter.
+        let (back, _call) = old.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        assert!(back == resumed);
+        assert_eq!(places(&back), [1]);
+        assert_eq!(old.dead_letters().retry(letter).await.unwrap_err().kind(), LogErrorKind::Conflict);
+        assert!(stored(&log).await == resumed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn summary_of_an_earlier_writer_is_not_stored_later() {
+    let log = Arc::new(Scripted::default());
+    log.refuse_summaries();
+    let memory = SpoolMemory::default();
+    let (first, task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = first.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!", "Bye"]);
+    manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(first.flush(SOON).await.len(), 1);
+    sleep(SECOND).await;
+    killed(task).await;
+    let (second, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
+    let (resumed, _call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    assert_eq!(resumed.left_out()[0].role, Some(verbale::Role::Summary));
+    assert_eq!(window(&resumed).len(), 3);
+    let letter = second.dead_letters().list(None).await.unwrap().remove(0);
+    assert_eq!(second.dead_letters().retry(letter).await.unwrap_err().kind(), LogErrorKind::Refused);
+}
+
+#[tokio::test(start_paused = true)]
+async fn end_that_is_refused_after_a_takeover_is_reported_until_it_is_discarded() {
+    for log in logs().await {
+        let (writer, _task) = started(&log, settings());
+        let call = writer.open(header()).unwrap();
+        let mut manager = said(&["Hi", "Hello!"]);
+        call.submit(&mut manager, LastMessage::Include).unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        log.resume_call_beside(&ca1()).await;
+        let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+        call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+        let unstored = writer.flush(SOON).await;
+        assert_eq!(unstored.len(), 1, "{unstored:?}");
+        assert!(unstored[0].to_string().starts_with("the end of call CA1 is not stored: "), "{}", unstored[0]);
+        assert!(unstored[0].is_dead_letter);
+        for _ in 0..2 {
+            let letters = writer.dead_letters().list(Some(&ca1())).await.unwrap();
+            assert_eq!((letters.len(), &letters[0].record, letters[0].call_end.as_ref()), (1, &None, Some(&call_end)));
+        }
+        let letters = writer.dead_letters().list(None).await.unwrap();
+        assert_eq!(writer.dead_letters().retry(letters[0].clone()).await.unwrap_err().kind(), LogErrorKind::Refused);
+        writer.dead_letters().discard(&letters);
+        assert_eq!(writer.flush(SOON).await, []);
+        balanced(&writer.status());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_that_ends_twice_keeps_the_end_that_counts_all_messages() {
+    for log in logs().await {
+        let (writer, _task) = started(&log, settings());
+        let call = writer.open(header()).unwrap();
+        let mut manager = said(&["Hi", "Hello!"]);
+        let first = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+        call.finish(&mut manager, first.clone(), SOON).await.unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        say(&mut manager, &["One more", "Yes?"]);
+        let last = CallEnd::of(&manager, START_MS + 9_000, "transfer").unwrap();
+        call.finish(&mut manager, last.clone(), SOON).await.unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        assert_eq!(log.read_call(&ca1()).await.unwrap().ended, Some(last.clone()));
+        // A repetition of the first end comes late.
+        call.finish(&mut manager, first, SOON).await.unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        let read = log.read_call(&ca1()).await.unwrap();
+        assert_eq!((read.records.len(), read.ended), (last.messages as usize, Some(last)));
+    }
+}
