@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::call::{Gap, Key, key_of};
-use super::shared::{CallShared, SizedRecord};
+use super::shared::{CallShared, Retry, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease, redact};
+use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, redact};
 use crate::message::{MessageId, Position, Record};
 
 pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
@@ -213,11 +213,7 @@ impl WriterTask {
     ///
     /// Returns [`NotOpened`](LogErrorKind::NotOpened) if this process does not write the call, and
     /// [`Refused`](LogErrorKind::Refused) if the call has no place for the record or the record cannot be redacted.
-    pub(super) fn prepare_retry(
-        &self,
-        call_id: &CallId,
-        record: &Record,
-    ) -> Result<(Arc<CallShared>, WriterLease, Record), LogError> {
+    pub(super) fn prepare_retry(&self, call_id: &CallId, record: &Record) -> Result<Retry, LogError> {
         let epochs = self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX));
         let newest = epochs.rev().find_map(|(key, state)| Some((key.1, &state.lease, state.handles.last()?)));
         let (epoch, lease, handle) = newest.ok_or_else(|| {

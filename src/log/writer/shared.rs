@@ -46,12 +46,15 @@ pub(super) enum Command {
     PrepareRetry {
         call_id: CallId,
         record: Record,
-        reply: oneshot::Sender<Result<(Arc<CallShared>, WriterLease, Record), LogError>>,
+        reply: oneshot::Sender<Result<Retry, LogError>>,
     },
     /// The record of a dead letter is stored.
     Retried(Arc<CallShared>, Record),
     Stop,
 }
+
+/// The redacted record of a dead letter, and the handle and the lease that can store it.
+pub(super) type Retry = (Arc<CallShared>, WriterLease, Record);
 
 impl Command {
     /// Returns the parts that the command would have stored.
