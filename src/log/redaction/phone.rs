@@ -59,7 +59,10 @@ pub(super) fn length(text: &str, run: &[Symbol]) -> Option<usize> {
     if is_after(text, first.at, NAMES) {
         return longest(&groups, |groups| (SHORTEST..=LONGEST).contains(&total(groups)));
     }
-    longest(&groups, |groups| is_north_american(run, groups) || is_national(run, groups))
+    // The end of a longer number is not a telephone number.
+    let is_rest =
+        before.strip_suffix(['-', '.', '/', ' ']).is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()));
+    longest(&groups, |groups| !is_rest && (is_north_american(run, groups) || is_national(run, groups)))
 }
 
 /// Digits without a separator, and the gap before them.
