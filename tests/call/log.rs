@@ -1,12 +1,17 @@
 //! The log of a live call, also if the call is dropped, closed late, or taken over.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use verbale::call::CallSession;
-use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::conversation::{CallEvent, Observer};
+use verbale::log::{
+    CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, SpoolSettings, WriterSettings,
+};
 use verbale::model::Tool;
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
+use verbale::testing::{FaultyLog, LogFault, SpoolMemory};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
 
 use crate::support::{START_MS, Scripted, builder, calls, pass, read, shown, turn, words};
 
@@ -51,17 +56,37 @@ async fn each_turn_is_logged_and_close_waits_for_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reply_is_logged_during_its_playback() {
-    let log = Arc::new(MemoryLog::new());
-    let writer = writer(&log);
-    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
-    call.caller_said("How are you?").unwrap();
-    let reply = call.reply().unwrap();
-    pass(1_000).await;
-    let logged = log.read_call(&id()).await.unwrap().records;
-    assert_eq!(logged, records(&call));
-    assert_eq!(logged.len(), 3);
-    read(reply).await;
+async fn reply_is_logged_once_with_its_playback_or_after_a_while() {
+    for is_reported in [true, false] {
+        let log = Arc::new(MemoryLog::new());
+        let writes = Arc::new(AtomicUsize::new(0));
+        let counted = writes.clone();
+        let count = move |method: &str, _: Option<&CallId>, _| {
+            counted.fetch_add(usize::from(method == "put_record"), Ordering::SeqCst);
+            None
+        };
+        let (writer, task) = LogWriter::new(Arc::new(FaultyLog::new(log.clone(), count)), WriterSettings::default());
+        tokio::spawn(task.run());
+        let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+        call.caller_said("How are you?").unwrap();
+        let mut reply = call.reply().unwrap();
+        let speech = reply.speech();
+        while reply.next().await.is_some() {}
+        pass(500).await;
+        call.playback_started(speech, call.now_ms());
+        // The words of the caller do not wait.
+        assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 2);
+        pass(800).await;
+        if is_reported {
+            call.playback_finished(speech, call.now_ms());
+            pass(300).await;
+        } else {
+            pass(2_000).await;
+        }
+        let logged = log.read_call(&id()).await.unwrap().records;
+        assert_eq!((logged.len(), writes.load(Ordering::SeqCst)), (3, 3));
+        assert!(logged[2].metadata().timing(Timing::PlayEnd).is_some() == is_reported);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,4 +154,58 @@ async fn another_process_continues_the_call() {
     let closed = new.close("hangup", Duration::from_secs(5)).await.unwrap();
     assert!(closed.unstored.is_empty());
     assert_eq!(log.read_call(&id()).await.unwrap().records, records(&new));
+}
+
+/// Collects the levels of the log.
+#[derive(Clone, Default)]
+struct Levels(Arc<Mutex<Vec<Durability>>>);
+
+impl Observer for Levels {
+    fn observe(&self, _: &CallId, event: &CallEvent) {
+        if let CallEvent::LogLevel { durability } = event {
+            self.0.lock().unwrap().push(*durability);
+        }
+    }
+}
+
+impl Levels {
+    fn take(&self) -> Vec<Durability> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn observer_sees_how_durable_the_call_is() {
+    let is_away = Arc::new(AtomicBool::new(false));
+    let away = is_away.clone();
+    let fault = move |method: &str, _: Option<&CallId>, _| {
+        (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(LogErrorKind::Unavailable))
+    };
+    let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+    for with_spool in [false, true] {
+        let mut settings = WriterSettings::default();
+        if with_spool {
+            let spool = SpoolMemory::default().open(SpoolSettings::default()).unwrap();
+            settings = settings.with_spool(Arc::new(spool));
+        }
+        let (writer, task) = LogWriter::new(log.clone(), settings);
+        tokio::spawn(task.run());
+        let levels = Levels::default();
+        let id = CallId::new(format!("CA{with_spool}")).unwrap();
+        let handle = writer.open(CallHeader::new(id, START_MS).unwrap()).unwrap();
+        let model = Scripted::new([words("I am fine, and you?"), words("Good.")]);
+        let call = builder(&model).observer(levels.clone()).log(handle).open().unwrap();
+        turn(&call, "How are you?").await;
+        pass(5_000).await;
+        assert_eq!(levels.take().last(), Some(&Durability::Stored));
+
+        is_away.store(true, Ordering::SeqCst);
+        turn(&call, "Well").await;
+        pass(5_000).await;
+        let lowest = if with_spool { Durability::Spooled } else { Durability::Accepted };
+        assert_eq!(levels.take().last(), Some(&lowest));
+        is_away.store(false, Ordering::SeqCst);
+        pass(60_000).await;
+        assert_eq!(levels.take(), [Durability::Stored]);
+    }
 }

@@ -90,7 +90,7 @@ async fn call_that_is_being_opened_is_drained_too() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let drained = host.drain(Duration::from_secs(10)).await;
     assert_eq!((drained.closed, drained.left_open.as_slice()), (1, &[id("CA2")][..]));
-    assert_eq!(drained.to_string(), "1 calls closed, 1 left open");
+    assert_eq!(drained.to_string(), "1 call closed, 1 left open");
     assert!(slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap() != verbale::call::Effect::Applied);
     assert_eq!(end(&memory, "CA1").await.as_deref(), Some("drain"));
     hanging.abort();
@@ -101,11 +101,11 @@ async fn drain_reports_calls_that_another_process_took_over() {
     let log = Arc::new(MemoryLog::new());
     let (first, second) = (host(log.clone()), host(log.clone()));
     ask(&open(&first, "CA1").await.unwrap().session, "How are you?").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     let call = open(&second, "CA1").await.unwrap();
     let old = first.get(&id("CA1")).unwrap();
     old.say("One more").unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     let drained = first.drain(TIMEOUT).await;
     let refused: Vec<LogErrorKind> = drained.not_accepted.iter().map(|(_, error)| error.kind()).collect();
     assert_eq!(refused, [LogErrorKind::Fenced]);

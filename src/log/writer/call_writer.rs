@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::call::Gap;
@@ -12,7 +13,7 @@ use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
-use crate::message::{MessageWrapper, Record};
+use crate::message::{MessageWrapper, Position, Record};
 
 /// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
 pub struct CallWriter {
@@ -99,6 +100,22 @@ impl CallWriter {
         Ok(submitted)
     }
 
+    /// Submits every change. The messages from `open_from` on belong to a reply that is generated or played, so they will
+    /// change again and [wait](super::WriterSettings::with_turn_wait).
+    pub(crate) fn submit_open<W: MessageWrapper>(
+        &self,
+        manager: &mut MessagesManager<W>,
+        open_from: Option<Position>,
+    ) -> Result<Submitted, LogError> {
+        let before = std::mem::replace(&mut *unpoisoned(&self.call.open_from), open_from);
+        let submitted = self.submit(manager, LastMessage::Include)?;
+        if submitted.records == 0 && before != open_from {
+            // The waiting records may be due now.
+            self.commands.send(Command::Records(self.call.clone(), Vec::new())).map_err(|_| LogError::stopped())?;
+        }
+        Ok(submitted)
+    }
+
     /// Updates the manager: marks as logged the changes that reached the required
     /// [durability](super::WriterSettings::with_acknowledge_at). [`submit`](Self::submit) does this first.
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
@@ -106,6 +123,16 @@ impl CallWriter {
         if !receipt.is_empty() {
             manager.note_logged(&receipt);
         }
+    }
+
+    /// Returns the level of the call's least durable record, and its changes.
+    pub(crate) fn level(&self) -> watch::Receiver<Durability> {
+        self.call.level.subscribe()
+    }
+
+    /// Waits until a limit has room for more changes.
+    pub(crate) fn room(&self) -> impl Future<Output = ()> + Send {
+        self.shared.room.notified()
     }
 
     /// Waits until all accepted changes of this call are stored, and returns those that are not stored by the timeout.
@@ -128,9 +155,10 @@ impl CallWriter {
         timeout: Duration,
     ) -> Result<(), LogError> {
         let deadline = from_now(timeout);
+        *unpoisoned(&self.call.open_from) = None;
         loop {
             // Registered before `submit`, so that room freed in between is not missed.
-            let room = self.shared.room.notified();
+            let room = self.room();
             if !self.submit(manager, LastMessage::Include)?.is_full {
                 break;
             }

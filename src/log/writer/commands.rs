@@ -15,9 +15,7 @@ use crate::message::Map;
 impl WriterTask {
     pub(super) fn handle(&mut self, command: Command) {
         match command {
-            Command::Begin(call) => {
-                self.state_of(&call);
-            }
+            Command::Begin(call) => self.state_of(&call).publish_level(),
             Command::Open(call, header) => {
                 let header = self.redacted(header);
                 let number = self.add_part();
@@ -32,7 +30,9 @@ impl WriterTask {
                 for sized in records {
                     self.add_record(&call, sized);
                 }
-                self.schedule_if_idle(&key_of(&call.lease), self.linger());
+                self.state_of(&call).publish_level();
+                let key = key_of(&call.lease);
+                self.schedule_work(&key);
             }
             Command::Close(call, call_end) => {
                 let number = self.add_part();
@@ -46,7 +46,9 @@ impl WriterTask {
                 let key = key_of(&call.lease);
                 if let Some(state) = self.calls.get_mut(&key) {
                     state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
-                    self.remove_if_done(&key);
+                    // A reply that nobody generates or plays any more does not change.
+                    self.schedule_work(&key);
+                    self.settle_call(&key);
                 }
             }
             Command::Flush { call_id, deadline, reply } => {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::WriterTask;
 use super::call::{CallState, Key, key_of};
 use super::shared::{CallShared, Erased};
+use super::{Part, WriterTask};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, WriterLease};
 
@@ -19,6 +19,9 @@ impl WriterTask {
             self.reject_record(key, record, &error);
         }
         self.clear_trouble(Some(&key.0));
+        let Some(state) = self.calls.get(key) else { return };
+        let rejected = [state.opening.as_ref().map(|_| Part::Header), state.call_end.as_ref().map(|_| Part::CallEnd)];
+        rejected.into_iter().flatten().for_each(|part| self.reject_part(key, part, &error));
         self.settle_header(key);
         self.settle_call_end(key);
     }
@@ -28,7 +31,7 @@ impl WriterTask {
         let older = self.calls.range((call_id.clone(), 0)..(call_id.clone(), *current));
         for key in older.map(|(key, _)| key.clone()).collect::<Vec<Key>>() {
             self.fence(&key, LogError::fenced(call_id, key.1, *current));
-            self.remove_if_done(&key);
+            self.settle_call(&key);
         }
     }
 
@@ -83,7 +86,7 @@ impl WriterTask {
             let epochs: Vec<Key> = self.calls.keys().filter(|(id, _)| *id == call_id).cloned().collect();
             for epoch in epochs {
                 self.forget(&epoch, &LogError::erased(&call_id));
-                self.remove_if_done(&epoch);
+                self.settle_call(&epoch);
             }
         }
         self.reply_after_commit(Erased { call_id, replies, result });
