@@ -72,7 +72,7 @@ pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::Put;
 pub(crate) use redaction::redact_header;
-pub use redaction::{CardNumbers, Redaction, Redactor, redact};
+pub use redaction::{CardNumbers, Pattern, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub use tenure::TenureChange;

@@ -7,6 +7,7 @@ use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
 use crate::message::part::{self, PartData};
+use crate::message::text::Text;
 use crate::message::turn::TurnRecord;
 use crate::message::unknown::Unknown;
 use crate::message::value::{Map, Value, entries_bytes};
@@ -32,6 +33,8 @@ struct More {
     turn: Option<Box<TurnRecord>>,
     /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
     parts: Vec<PartData>,
+    /// Sorted, each once.
+    redacted: Vec<Text>,
     aux: Map,
     unknown: Option<Box<Unknown>>,
 }
@@ -112,6 +115,13 @@ impl Metadata {
         self.more.as_ref()?.turn.as_deref()
     }
 
+    /// Returns the kinds of text that were removed before the message was stored, such as `card`, sorted.
+    ///
+    /// Empty in the conversation that wrote the message, because it keeps the text.
+    pub fn redacted(&self) -> &[Text] {
+        self.more.as_ref().map_or(&[], |more| &more.redacted)
+    }
+
     /// Returns the custom data, which [`Entry::set_data`](crate::Entry::set_data) sets.
     pub fn aux(&self) -> &Map {
         self.more.as_ref().map_or(Map::EMPTY, |more| &more.aux)
@@ -123,6 +133,7 @@ impl Metadata {
         const COVERS: usize = 80;
         const MADE: usize = 100;
         const PART: usize = 128;
+        const KIND: usize = 16;
         ALWAYS
             + self.more.as_deref().map_or(0, |more| {
                 let unknown = more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
@@ -133,6 +144,7 @@ impl Metadata {
                     + more.parts.len() * PART
                     + named
                     + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
+                    + more.redacted.iter().map(|kind| KIND + kind.len()).sum::<usize>()
                     + entries_bytes(&more.aux)
                     + unknown
             })
@@ -222,6 +234,17 @@ impl Metadata {
         }
     }
 
+    /// Adds kinds of text that were removed.
+    pub(crate) fn add_redacted(&mut self, kinds: impl IntoIterator<Item = Text>) {
+        let mut kinds = kinds.into_iter().peekable();
+        if kinds.peek().is_some() {
+            let redacted = &mut self.more().redacted;
+            redacted.extend(kinds);
+            redacted.sort_unstable();
+            redacted.dedup();
+        }
+    }
+
     pub(crate) fn set_turn(&mut self, turn: TurnRecord) {
         self.more().turn = Some(Box::new(turn));
     }
@@ -274,6 +297,7 @@ impl fmt::Debug for Metadata {
             .field("forked_from", &self.forked_from())
             .field("turn", &self.turn())
             .field("parts", &self.part_data().len().max(1))
+            .field("redacted", &self.redacted().len())
             .field("aux", &self.aux().len())
             .finish()
     }

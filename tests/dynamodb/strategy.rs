@@ -134,9 +134,11 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
         forked_from
     });
     let hint = "user|assistant|tool|system|narrator";
-    (option::of(any::<u32>()), option::of("\\PC{0,8}"), option::of(hint), option::of(forked_from)).prop_map(
-        |(step, policy, hint, forked_from)| {
+    let redacted = option::of(Just(json!(["card", "phone"])));
+    (option::of(any::<u32>()), option::of("\\PC{0,8}"), option::of(hint), option::of(forked_from), redacted).prop_map(
+        |(step, policy, hint, forked_from, redacted)| {
             let entries = [
+                ("redacted", redacted),
                 ("step", step.map(Json::from)),
                 ("policy", policy.map(Json::from)),
                 ("roleHint", hint.map(Json::from)),

@@ -45,13 +45,21 @@ impl Found {
         self.0.is_empty()
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = &Redaction> {
+        self.0.iter()
+    }
+
     /// Returns the redactions of the part `text` at `span`. A redaction that crosses parts is replaced in each of them.
     pub fn in_part(&self, span: Range<usize>, text: &str) -> Self {
         let from = self.0.partition_point(|redaction| redaction.range.end <= span.start);
         let touched = self.0.iter().skip(from).take_while(|redaction| redaction.range.start < span.end);
-        let own = touched.map(|Redaction { range, replacement }| {
+        let own = touched.map(|Redaction { range, replacement, kind }| {
             let (start, end) = (range.start.max(span.start), range.end.min(span.end));
-            Redaction { range: start - span.start..end - span.start, replacement: replacement.clone() }
+            Redaction {
+                range: start - span.start..end - span.start,
+                replacement: replacement.clone(),
+                kind: kind.clone(),
+            }
         });
         Self(own.collect()).visible_in(text)
     }
@@ -68,7 +76,7 @@ impl Found {
     pub fn rewrite(&self, text: &str) -> Text {
         let mut rewritten = String::with_capacity(text.len());
         let mut end = 0;
-        for Redaction { range, replacement } in &self.0 {
+        for Redaction { range, replacement, .. } in &self.0 {
             rewritten.push_str(text.get(end..range.start).unwrap_or_default());
             rewritten.push_str(replacement);
             end = range.end;
@@ -81,7 +89,7 @@ impl Found {
     /// is before its replacement.
     pub fn map_prefix(&self, bytes: usize) -> usize {
         let (mut removed, mut added) = (0, 0);
-        for Redaction { range, replacement } in self.0.iter().take_while(|found| found.range.start < bytes) {
+        for Redaction { range, replacement, .. } in self.0.iter().take_while(|found| found.range.start < bytes) {
             if bytes < range.end {
                 return range.start - removed + added;
             }

@@ -4,26 +4,39 @@
 //! [card numbers](CardNumbers). It changes the record that is stored, never the conversation: the model keeps the full
 //! text. The log's writer redacts if it has a [redactor](super::WriterSettings::with_redactor).
 
+mod bytes;
 mod cards;
+mod email;
 mod found;
+mod iban;
+mod ids;
+mod patterns;
+mod phone;
 mod redact;
+mod scan;
 mod walk;
+mod words;
 
 use std::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
 
 pub use cards::CardNumbers;
+pub use patterns::Pattern;
 pub use redact::redact;
 pub(crate) use redact::redact_header;
 
 use crate::message::Text;
+
+/// The kind of a redaction whose redactor names none.
+const OTHER: &str = "other";
 
 /// A part of a text that must not be stored, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redaction {
     pub(super) range: Range<usize>,
     pub(super) replacement: Text,
+    pub(super) kind: Text,
 }
 
 impl Redaction {
@@ -32,7 +45,16 @@ impl Redaction {
     /// The range counts the bytes of the text and starts and ends on boundaries of characters. An empty range changes
     /// nothing. A text without visible characters after redaction becomes `***`.
     pub fn new(range: Range<usize>, replacement: impl Into<Text>) -> Self {
-        Self { range, replacement: replacement.into() }
+        Self { range, replacement: replacement.into(), kind: OTHER.into() }
+    }
+
+    /// Sets the kind of text that is removed, such as `name`, which the record's
+    /// [metadata](crate::message::Metadata::redacted) reports. The default is `other`.
+    ///
+    /// The kind is stored, so it must not reveal the text.
+    pub fn with_kind(mut self, kind: impl Into<Text>) -> Self {
+        self.kind = kind.into();
+        self
     }
 }
 

@@ -1,6 +1,8 @@
 //! [`redact`]: removes text from a record before it is stored.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,8 +16,6 @@ const SEPARATOR: &str = " ";
 
 const FAILED: &str = "its redactor failed; the source of this error says why";
 const PANICKED: &str = "its redactor panicked; return an error instead of panicking";
-pub(super) const SAME_KEYS: &str =
-    "two keys of a map are equal after redaction; use replacements that keep keys distinct";
 pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; do not replace keys, types or attributes \
      of a record, and do not use them as replacements";
 
@@ -25,12 +25,15 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 /// - **The texts of a message** are passed joined by spaces, because one sentence often arrives in pieces. The heard
 ///   part ends after the same words as before. If it ended within a removed part, it ends before the replacement.
 /// - **Passed one by one** are titles, prompt hints, MIME types and URLs; bytes of documents and media that are text by
-///   their MIME type, or that have none and are UTF-8; arguments, results and errors of tools; custom data; and fields
-///   of newer writers. A nested value is passed in pieces: each key, each string, and each number as its digits. A
-///   number with a redaction becomes a string.
+///   their MIME type or their content, in UTF-8, UTF-16 or an encoding like Latin-1; arguments, results and errors of
+///   tools; custom data; and fields of newer writers. A nested value is passed in pieces: each key, each string, and each number as its digits. A
+///   number with a redaction becomes a string. Keys that are equal after redaction are numbered.
 /// - **Never passed** are ids of messages, tool calls and contents, and names of tools, because records refer to each
 ///   other by them; roles, times and attributes; and other bytes. Contents that are already in a content store are out
 ///   of reach, so redact before contents are offloaded.
+///
+/// The [kinds](Redaction::with_kind) of the redactions are reported in the record's
+/// [metadata](crate::message::Metadata::redacted).
 ///
 /// Each message is redacted alone. A number that is spread over two messages is therefore not found. Neither is a
 /// number whose first part was written before the caller said the rest.
@@ -54,23 +57,23 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 /// # Ok(()) }
 /// ```
 ///
-/// Returns [`Refused`](LogErrorKind::Refused) if the redactor fails, panics, returns an invalid range or makes two keys of a map equal, or
-/// if the result is not a valid record. The record must not be stored then.
+/// Returns [`Refused`](LogErrorKind::Refused) if the redactor fails, panics or returns an invalid range, or if the result is not a valid record. The record must not be stored then.
 pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, LogError> {
-    let redacting = Redacting { subject: Subject::Message(record.id()), redactor };
+    let redacting = Redacting::new(Subject::Message(record.id()), redactor);
     let contents = redacting.contents(record)?;
     let metadata = redacting.metadata(record.metadata())?;
     if contents.is_none() && metadata.is_none() {
         return Ok(record.clone());
     }
     let (contents, heard) = contents.unwrap_or_else(|| (record.contents().clone(), record.heard()));
-    let metadata = metadata.unwrap_or_else(|| record.metadata().clone());
+    let mut metadata = metadata.unwrap_or_else(|| record.metadata().clone());
+    metadata.add_redacted(redacting.kinds.into_inner());
     let redacted = Record::from(record.rewritten(contents, heard, metadata));
     // A redactor may have replaced a key or type of the record's JSON form.
     let read = serde_json::to_value(&redacted).and_then(serde_json::from_value::<Record>);
     match read {
         Ok(read) if read == redacted => Ok(redacted),
-        _ => Err(redacting.refused(NOT_A_RECORD)),
+        _ => Err(refused(&Subject::Message(record.id()), NOT_A_RECORD)),
     }
 }
 
@@ -78,7 +81,7 @@ pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, LogErr
 ///
 /// Errors are those of [`redact`].
 pub(crate) fn redact_header(header: CallHeader, redactor: &dyn Redactor) -> Result<CallHeader, LogError> {
-    let redacting = Redacting { subject: Subject::Header(header.call_id().clone()), redactor };
+    let redacting = Redacting::new(Subject::Header(header.call_id().clone()), redactor);
     Ok(match redacting.map(header.attributes())? {
         Some(attributes) => header.with_attributes(attributes),
         None => header,
@@ -87,8 +90,10 @@ pub(crate) fn redact_header(header: CallHeader, redactor: &dyn Redactor) -> Resu
 
 /// The redaction of one record or header. The methods return `None` if nothing changes.
 pub(super) struct Redacting<'a> {
-    pub subject: Subject,
-    pub redactor: &'a dyn Redactor,
+    subject: Subject,
+    redactor: &'a dyn Redactor,
+    /// The kinds of all redactions so far.
+    kinds: RefCell<BTreeSet<Text>>,
 }
 
 /// The subject of an error.
@@ -97,17 +102,23 @@ pub(super) enum Subject {
     Header(CallId),
 }
 
-impl Redacting<'_> {
+impl<'a> Redacting<'a> {
+    fn new(subject: Subject, redactor: &'a dyn Redactor) -> Self {
+        Self { subject, redactor, kinds: RefCell::default() }
+    }
+
     pub fn text(&self, text: &str) -> Result<Option<Text>, LogError> {
         let found = self.find(text)?;
         Ok((!found.is_empty()).then(|| found.visible_in(text).rewrite(text)))
     }
 
-    fn find(&self, text: &str) -> Result<Found, LogError> {
+    pub fn find(&self, text: &str) -> Result<Found, LogError> {
         // Unwind safe: the redactor has no access to the state of this crate.
         let found = catch_unwind(AssertUnwindSafe(|| self.redactor.find(text)))
             .map_err(|_| self.refused(PANICKED))?
             .map_err(|source| self.refused(FAILED).with_source(source))?;
+        let kinds = found.iter().filter(|found| !found.range.is_empty()).map(|found| found.kind.clone());
+        self.kinds.borrow_mut().extend(kinds);
         Found::new(text, found).map_err(|Range { start, end }| {
             self.refused(&format!(
                 "its redactor returned the range {start}..{end} for a text of {} bytes; return ranges within the text, on \
@@ -119,11 +130,7 @@ impl Redacting<'_> {
 
     /// Returns the error for a record or header that must not be written.
     pub fn refused(&self, reason: &str) -> LogError {
-        let text = match &self.subject {
-            Subject::Message(id) => format!("message {id} must not be written: {reason}"),
-            Subject::Header(call_id) => format!("the attributes of call {call_id} must not be written: {reason}"),
-        };
-        LogError::new(LogErrorKind::Refused, text)
+        refused(&self.subject, reason)
     }
 
     /// Redacts the contents, and adjusts the heard part.
@@ -149,6 +156,14 @@ impl Redacting<'_> {
         })?;
         Ok(contents.map(|contents| (contents.into(), heard)))
     }
+}
+
+fn refused(subject: &Subject, reason: &str) -> LogError {
+    let text = match subject {
+        Subject::Message(id) => format!("message {id} must not be written: {reason}"),
+        Subject::Header(call_id) => format!("the attributes of call {call_id} must not be written: {reason}"),
+    };
+    LogError::new(LogErrorKind::Refused, text)
 }
 
 /// Returns the heard part of the texts after their redaction.

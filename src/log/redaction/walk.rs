@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::redact::{NOT_A_RECORD, Redacting, SAME_KEYS};
+use super::bytes::Decoded;
+use super::redact::{NOT_A_RECORD, Redacting};
 use crate::contents::ContentId;
 use crate::log::LogError;
 use crate::message::{
@@ -44,13 +45,15 @@ impl Redacting<'_> {
     fn source(&self, source: &Source, mime_type: Option<&str>) -> Result<Option<Source>, LogError> {
         Ok(match source {
             Source::Url(url) => self.text(url)?.map(Source::Url),
-            // Bytes with the MIME type of text that are not UTF-8 are decoded with replacement characters.
-            Source::Bytes(bytes) if mime_type.map_or_else(|| std::str::from_utf8(bytes).is_ok(), is_text) => {
-                let redacted = self.text(&String::from_utf8_lossy(bytes))?;
-                redacted.map(|text| Source::Bytes(text.as_bytes().into()))
-            }
-            Source::Bytes(_) | Source::ContentId(_) => None,
+            Source::Bytes(bytes) => self.bytes(bytes, mime_type)?.map(|bytes| Source::Bytes(bytes.into())),
+            Source::ContentId(_) => None,
         })
+    }
+
+    fn bytes(&self, bytes: &[u8], mime_type: Option<&str>) -> Result<Option<Vec<u8>>, LogError> {
+        let Some(decoded) = Decoded::new(bytes, mime_type) else { return Ok(None) };
+        let found = self.find(&decoded.text)?;
+        Ok((!found.is_empty()).then(|| decoded.rewrite(&found.visible_in(&decoded.text))))
     }
 
     fn tool_call(&self, tool_call: &ToolCall) -> Result<Option<ToolCall>, LogError> {
@@ -134,11 +137,26 @@ impl Redacting<'_> {
             return Ok(None);
         }
         let mut left = BTreeMap::new();
+        let mut changed = Vec::new();
         for ((key, value), (new_key, new_value)) in entries.into_iter().zip(redacted) {
-            let key = new_key.map_or_else(|| key.clone(), |key| key.as_str().to_owned());
-            if left.insert(key, new_value.unwrap_or_else(|| value.clone())).is_some() {
-                return Err(self.refused(SAME_KEYS));
+            let value = new_value.unwrap_or_else(|| value.clone());
+            match new_key {
+                Some(new_key) => changed.push((new_key, value)),
+                None => drop(left.insert(key.clone(), value)),
             }
+        }
+        // Equal keys are numbered, so that no value is lost.
+        let mut times: BTreeMap<Text, usize> = BTreeMap::new();
+        for (key, value) in changed {
+            let time = times.entry(key.clone()).or_default();
+            let name = loop {
+                *time += 1;
+                let name = if *time == 1 { key.as_str().to_owned() } else { format!("{} ({time})", key.as_str()) };
+                if !left.contains_key(&name) {
+                    break name;
+                }
+            };
+            left.insert(name, value);
         }
         Ok(Some(left))
     }
@@ -193,10 +211,4 @@ impl<'a, T: Clone> Lazy<'a, T> {
             set(self.changed.get_or_insert_with(|| self.original.clone()), value);
         }
     }
-}
-
-/// Returns true if bytes of this MIME type are text. Parameters do not count.
-fn is_text(mime_type: &str) -> bool {
-    let name = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|suffix| name.ends_with(suffix))
 }

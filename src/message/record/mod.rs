@@ -31,6 +31,8 @@ use crate::message::Message;
 ///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": 1744815823050, "confidence": 0.93}`. There
 ///   `contents` is the number of contents of the part.
 /// - A message that is logged with a turn has `turn` in `metadata`, a [`TurnRecord`](crate::message::TurnRecord).
+/// - A message from which text was [redacted](crate::message::Metadata::redacted) before it was stored has the kinds, as
+///   in `"redacted": ["card"]`, in `metadata`.
 /// - Keys, attributes, timings and types of contents that a newer version added are kept and written back. An unknown
 ///   `role` is an error.
 ///

@@ -37,6 +37,7 @@ struct MetadataEntries {
     turn: Option<TurnRecord>,
     parts: Option<Vec<PartEntries>>,
     timings: TimingEntries,
+    redacted: Vec<Text>,
     aux: BTreeMap<String, Value>,
     unknown: Unknown,
 }
@@ -63,6 +64,7 @@ impl Draft for MetadataEntries {
             "turn" => self.turn = Some(map.next_value()?),
             "parts" => self.parts = Some(map.next_value()?),
             "timing" => self.timings = map.next_value()?,
+            "redacted" => self.redacted = map.next_value()?,
             "aux" => self.aux = map.next_value()?,
             _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
         }
@@ -97,6 +99,7 @@ impl MetadataEntries {
                 metadata.unknown_mut().forked_from = unknown;
             }
         }
+        metadata.add_redacted(self.redacted);
         if !self.aux.is_empty() {
             *metadata.aux_mut() = Map::data(self.aux);
         }

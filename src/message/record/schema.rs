@@ -142,6 +142,11 @@ schema!(Metadata, |generator| {
             moments().into(),
             generator,
         ),
+        "redacted": {
+            "description": "The kinds of text that were removed before the message was stored, sorted.",
+            "type": "array",
+            "items": {"type": "string", "examples": ["card", "email", "iban", "nationalId", "phone", "other"]},
+        },
         "aux": {
             "description": "Custom data.",
             "type": "object",

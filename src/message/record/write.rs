@@ -94,6 +94,9 @@ impl Serialize for Known<'_> {
         }
         metadata.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
         map.serialize_entry("timing", &Timings(metadata))?;
+        if !metadata.redacted().is_empty() {
+            map.serialize_entry("redacted", metadata.redacted())?;
+        }
         if !metadata.aux().is_empty() {
             map.serialize_entry("aux", metadata.aux())?;
         }
