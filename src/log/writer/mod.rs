@@ -25,6 +25,7 @@ mod spooled;
 mod spooling;
 mod status;
 mod task;
+mod unread;
 mod unstored;
 
 use std::fmt;
