@@ -87,7 +87,9 @@ impl Unread {
                 }
                 found.retain(|call| !self.early.contains(call.lease.call_id()));
                 let (is_done, last) = (self.is_done, &self.last);
-                self.early.retain(|id| !is_done && last.as_ref().is_none_or(|last| id > last));
+                let is_later = |id: &CallId| !is_done && last.as_ref().is_none_or(|last| id > last);
+                self.early.retain(is_later);
+                self.wanted.retain(is_later);
             }
         }
         found
@@ -151,8 +153,12 @@ mod tests {
         assert_eq!(unread.next(), Some(Piece::After(Some(b.clone()))));
         unread.want(&a);
         assert_eq!(unread.wanted(), None);
+        // It is wanted while its piece is being read.
+        let d = CallId::new("CD").unwrap();
+        unread.want(&d);
         // The call is in the spool by now, because the task has put it there.
         assert_eq!(ids(&unread.add(Piece::After(Some(b)), vec![call("CC"), call("CD")])), ["CD"]);
+        assert_eq!(unread.wanted(), None);
         assert!(!unread.is_done());
         assert_eq!(unread.add(unread.next().unwrap(), vec![]), []);
         assert!(unread.is_done() && unread.next().is_none() && unread.is_read(&CallId::new("CE").unwrap()));
