@@ -39,6 +39,8 @@ const AFTER_HELP: &str = "\
 At the terminal, you say each line that you type. A line interrupts the assistant, and the model learns what you heard.
 An empty line hangs up. At the end of the input, the assistant finishes speaking first.
 
+On SIGTERM or Ctrl-C, the call is closed and logged, and --resume continues it.
+
 Exit status: 0 if the call was played, 1 if it failed (with one line on standard error), 2 if the arguments are wrong.
 
 Examples:

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::io;
 
 use verbale::ManagerError;
-use verbale::call::SessionError;
-use verbale::log::LogError;
+use verbale::call::{HostError, SessionError};
+use verbale::log::{CallId, LogError};
 use verbale::message::MessageError;
 use verbale::model::Failure;
 
@@ -32,6 +32,10 @@ pub enum CallError {
     Tool(#[from] MessageError),
     #[error("the log cannot be used")]
     Log(#[from] LogError),
+    #[error("the log has no call {0}; `--resume` takes the id that the call printed at its start")]
+    UnknownCall(CallId),
+    #[error("the call cannot be opened")]
+    Host(#[from] HostError),
     #[error("the log differs from the conversation; this is a bug")]
     NotEqual,
     #[error("the async runtime cannot start")]

@@ -1,4 +1,4 @@
-//! A typed call that is killed and continued by another process. The test starts this test program again as the example.
+//! A typed call that is killed or stopped, and continued by another process. The test starts this test program again as the example.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -75,6 +75,13 @@ impl Process {
     }
 }
 
+impl Process {
+    fn terminate(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -128,6 +135,34 @@ async fn killed_call_continues_in_another_process() {
     let last = requests.last().unwrap();
     assert_eq!(last.last_text(), Some("What is my name?"));
     assert!(String::from_utf8_lossy(last.body()).contains("This is Nadia Okonjo."));
+    process.types("");
+    process.prints("ended by hangup");
+    process.prints("equal to the conversation: yes");
+    assert!(process.child.wait().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopped_call_is_closed_and_continues_in_another_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("Good").hang_before());
+    let server = bedrock.serve().await.unwrap();
+
+    let mut process = Process::start(&server, directory.path(), &[]);
+    let started = process.prints("-- call live-");
+    let call_id = started.last().unwrap().rsplit(' ').next().unwrap().to_owned();
+    process.prints("assistant  Good morning, Pellam Bank");
+    process.types("This is Nadia Okonjo.");
+    bedrock.until(|counters| counters.requests == 1).await;
+    process.terminate();
+    process
+        .prints("-- the program is asked to stop: 1 call closed, everything is stored; `--resume` continues the call");
+    assert!(process.child.wait().unwrap().success());
+
+    // It answers what the first one left unanswered.
+    bedrock.reply(ScriptedReply::text("Good morning, Mrs Okonjo."));
+    let mut process = Process::start(&server, directory.path(), &["--resume", &call_id]);
+    process.prints("assistant  Good morning, Mrs Okonjo.");
     process.types("");
     process.prints("ended by hangup");
     process.prints("equal to the conversation: yes");

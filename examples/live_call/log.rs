@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use verbale::MessageId;
+use verbale::call::{CallBuilder, CallHost, CallSession};
 use verbale::clock::{Clock, IdSource, SystemIds};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallId, CallLog, CallWriter, LogError, LogWriter, LoggedCall, WriterSettings};
-use verbale::{MessageId, MessagesManager, PlainMessage};
+use verbale::log::{CallHeader, CallId, CallLog, LogError, LogWriter, LoggedCall, WriterSettings};
 
 use crate::error::CallError;
 use crate::pace::Pace;
@@ -49,12 +50,19 @@ impl Log {
         self.is_resumed
     }
 
-    /// Opens the call in the log, or takes it over. Returns its messages so far and its writer.
-    pub async fn open_call(&self) -> Result<(MessagesManager<PlainMessage>, CallWriter), CallError> {
-        if self.is_resumed {
-            return Ok(self.writer.resume(self.call_id(), RESUME_TIMEOUT).await?);
+    /// Returns a host for the call.
+    pub fn host(&self) -> CallHost {
+        CallHost::new(self.writer.clone())
+    }
+
+    /// Opens the call, or takes it over.
+    ///
+    /// Returns [`CallError::UnknownCall`] if the log does not have the call that is to be continued.
+    pub async fn open_call(&self, host: &CallHost, builder: CallBuilder) -> Result<Arc<CallSession>, CallError> {
+        if self.is_resumed && self.log.read_header(self.call_id()).await?.is_none() {
+            return Err(CallError::UnknownCall(self.call_id().clone()));
         }
-        Ok((MessagesManager::new(), self.writer.open(self.header.clone())?))
+        Ok(host.open_or_resume(self.header.clone(), RESUME_TIMEOUT, || builder).await?.session)
     }
 
     /// Returns the call as DynamoDB holds it.

@@ -18,6 +18,8 @@ mod play;
 mod report;
 mod screen;
 mod script;
+#[path = "../shared/stop.rs"]
+mod stop;
 mod text;
 
 #[cfg(test)]
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), CallError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CallError::Runtime)?;
     runtime.block_on(async {
+        let stop = stop::stop_signal().map_err(CallError::Runtime)?;
         let pace = Pace::starting_now(arguments.speed());
         let screen = Arc::new(Screen::new(pace.clone(), io::stdout()));
         let log = Log::open(&pace, arguments.log.as_deref(), arguments.resume.as_deref()).await?;
@@ -59,9 +62,9 @@ fn run(arguments: &Arguments) -> Result<(), CallError> {
                 let environment = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
                 let models = Models::at_aws(&environment, model).await?;
                 screen.note("type what you say and press Enter; this interrupts the assistant; an empty line hangs up");
-                play(models, Typed::at_the_terminal(), log, screen, pace).await
+                play(models, Typed::at_the_terminal(), log, screen, pace, stop).await
             }
-            None => play(Models::scripted(&pace), Scripted::new(pace.clone()), log, screen, pace).await,
+            None => play(Models::scripted(&pace), Scripted::new(pace.clone()), log, screen, pace, stop).await,
         }
     })
 }

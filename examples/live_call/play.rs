@@ -21,16 +21,16 @@ use crate::screen::{Screen, ShowsEvents};
 /// The longest wait for the log at the end of the call.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Plays a call and prints its report.
+/// Plays a call and prints its report. If the process is asked to `stop`, closes the call for another process.
 pub async fn play(
     models: Models,
     mut caller: impl Caller,
     log: Log,
     screen: Arc<Screen>,
     pace: Pace,
+    stop: impl Future<Output = ()>,
 ) -> Result<(), CallError> {
     let Models { turns, summaries, bedrock } = models;
-    let (messages, writer) = log.open_call().await?;
     screen.note(&format!("call {}", log.call_id()));
     // A small window, so that a short call has summaries.
     let policy = Policy::default().with_messages(4..=10);
@@ -39,12 +39,21 @@ pub async fn play(
         .summarizer(summaries)
         .config(|config| config.with_policy(policy))
         .observer(ShowsEvents(screen.clone()))
-        .log(writer);
-    let messages = messages.with_clock(Arc::new(pace.clone()), Arc::new(SystemIds));
-    let call = Bank::new(screen.clone(), pace.clone()).install(builder)?.resume(messages)?;
+        .clock(Arc::new(pace.clone()), Arc::new(SystemIds));
+    let builder = Bank::new(screen.clone(), pace.clone()).install(builder)?;
+    let host = log.host();
+    let call = log.open_call(&host, builder).await?;
 
     let line = Line { call: &call, screen: &screen, pace: &pace };
-    let result = talk(&line, &mut caller, log.is_resumed()).await;
+    let result = tokio::select! {
+        biased;
+        () = stop => {
+            let drained = host.drain(CLOSE_TIMEOUT).await;
+            screen.note(&format!("the program is asked to stop: {drained}; `--resume` continues the call"));
+            return Ok(screen.finish()?);
+        }
+        result = talk(&line, &mut caller, log.is_resumed()) => result,
+    };
     let reason = if result.is_ok() { "hangup" } else { "model failed" };
     let closed = call.close(reason, CLOSE_TIMEOUT).await?;
     result?;

@@ -1,5 +1,6 @@
 //! Calls with a typed caller and a fake Bedrock on a socket, through the same client as for AWS.
 
+use std::future::pending;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -58,7 +59,7 @@ async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>,
     let (pace, shown) = (Pace::starting_now(100), Shown::default());
     let screen = Arc::new(Screen::new(pace.clone(), shown.clone()));
     let log = Log::open(&pace, None, None).await.unwrap();
-    let played = play(models, Typed::new(received), log, screen, pace).await;
+    let played = play(models, Typed::new(received), log, screen, pace, pending()).await;
     (played, shown.text())
 }
 

@@ -17,6 +17,8 @@ mod relay;
 mod script;
 mod server;
 pub(crate) mod signature;
+#[path = "../shared/stop.rs"]
+mod stop;
 mod twiml;
 
 use std::io::{self, Write};

@@ -76,7 +76,7 @@ pub async fn serve(arguments: &Arguments) -> Result<(), RelayError> {
         urls: Urls::new(arguments.public_url.as_ref().unwrap_or(&address)),
         is_draining: AtomicBool::new(false),
     });
-    let stop = stop_signal().map_err(RelayError::Runtime)?;
+    let stop = super::stop::stop_signal().map_err(RelayError::Runtime)?;
     // The program serves calls even if nobody reads its output.
     let _ = writeln!(io::stdout(), "listening on {address}");
 
@@ -187,25 +187,4 @@ fn path(uri: &Uri) -> &str {
 
 fn signature(headers: &HeaderMap) -> Option<&str> {
     headers.get(HEADER)?.to_str().ok()
-}
-
-/// Returns a future that waits until the process gets SIGTERM or SIGINT. The signals count from this call on.
-#[cfg(unix)]
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-}
-
-#[cfg(not(unix))]
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }

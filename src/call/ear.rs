@@ -13,9 +13,7 @@ use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
 use crate::model::{Failure, StopReason};
-use crate::turn::{
-    CallEvent, Core, Ear, Ended, EndedTurn, ReplyEnd, SpeechId, TurnEnd, TurnFailure, count, end_of, since,
-};
+use crate::turn::{CallEvent, Core, Ear, Ended, ReplyEnd, SpeechId, Turn, TurnEnd, TurnFailure, count, end_of, since};
 
 /// The state of a live call beside its conversation.
 pub(super) struct CallEar {
@@ -196,7 +194,7 @@ impl CallEar {
     }
 
     /// Returns the failure for which the caller hears an apology. `Some(None)` is a failure that is not the model's.
-    fn needs_apology(end: &TurnEnd, turn: &EndedTurn) -> Option<Option<Failure>> {
+    fn needs_apology(end: &TurnEnd, turn: &Turn) -> Option<Option<Failure>> {
         match end {
             TurnEnd::Answered(_) | TurnEnd::Interrupted => None,
             TurnEnd::Cut(_) | TurnEnd::Failed(TurnFailure::Blank | TurnFailure::TooManyToolRounds { .. })
@@ -243,7 +241,7 @@ impl Ear for CallEar {
         }
     }
 
-    fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {
+    fn ended(&mut self, turn: &Turn, end: &TurnEnd, core: &mut Core) -> Ended {
         let mut ended = Ended { end: end_of(end), added_bytes: 0, message: None };
         if !matches!(end, TurnEnd::Answered(_)) {
             // The words that report the outcomes may be among those that are missing.

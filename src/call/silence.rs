@@ -54,7 +54,8 @@ impl CallEar {
         let is_streaming = !is_blank(core.turn_of(speech)?.unfinished_text());
         let now_ms = core.now_ms();
         let allowed = if self.silence.count == 0 { self.settings.silence_after } else { self.settings.silence_again };
-        let silent = Duration::from_millis(since(self.silence.audible_until_ms, now_ms).into());
+        let after_ms = since(self.silence.audible_until_ms, now_ms);
+        let silent = Duration::from_millis(after_ms.into());
         let is_audible = self.silence.audible_until_ms > now_ms;
         if is_streaming || is_audible || silent < allowed {
             let audible = Duration::from_millis(since(now_ms, self.silence.audible_until_ms).into());
@@ -63,7 +64,6 @@ impl CallEar {
         let fillers = &self.settings.fillers;
         let filler = fillers.get(self.silence.count % fillers.len().max(1)).cloned();
         self.silence.count += 1;
-        let after_ms = u32::try_from(silent.as_millis()).unwrap_or(u32::MAX);
         core.events.push(CallEvent::Silence { speech, after_ms, is_filled: filler.is_some() });
         if let Some(filler) = filler
             && self.speak_filler(speech, &filler, core).is_ok()

@@ -2,6 +2,8 @@
 //!
 //! No other module reads the clock or random numbers, so a call can be replayed exactly.
 
+#[cfg(feature = "log")]
+mod backoff;
 mod moment;
 
 use std::fmt;
@@ -9,6 +11,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(feature = "log")]
+pub(crate) use backoff::{backoff, with_jitter};
 pub(crate) use moment::{Date, read_moment, write_moment};
 
 /// A source of the current time.

@@ -96,7 +96,8 @@ impl CallMetrics {
             | CallEvent::Repaired { .. }
             | CallEvent::ToolUnlogged { .. }
             | CallEvent::ResultReady { .. }
-            | CallEvent::SummaryStarted { .. } => {}
+            | CallEvent::SummaryStarted { .. }
+            | CallEvent::LogLevel { .. } => {}
             CallEvent::SummaryEnded { outcome, usage, .. } => {
                 self.summary_usage += *usage;
                 *match outcome {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use metrics::{counter, histogram};
 
-use crate::log::CallId;
+use crate::log::{CallId, Durability};
 use crate::turn::{CallEvent, Observer, ReplyEnd, SummaryOutcome, ToolOutcome};
 
 /// Counts the events of calls with the [`metrics`](https://docs.rs/metrics) crate, whose recorder the service chooses, for
@@ -72,6 +72,9 @@ impl Observer for MetricsObserver {
                 counter!("verbale_records_submitted_total").increment((*records).into())
             }
             CallEvent::NotSubmitted => counter!("verbale_submissions_refused_total").increment(1),
+            CallEvent::LogLevel { durability } => {
+                counter!("verbale_log_levels_total", "level" => level_word(*durability)).increment(1);
+            }
             CallEvent::Closed { after_ms } => seconds("verbale_call_seconds", *after_ms),
             CallEvent::Heard { .. } | CallEvent::SummaryStarted { .. } => {}
         }
@@ -106,6 +109,14 @@ fn summary_word(outcome: &SummaryOutcome) -> &'static str {
         SummaryOutcome::Replaced(_) => "replaced",
         SummaryOutcome::Stale => "stale",
         SummaryOutcome::Skipped => "skipped",
+    }
+}
+
+fn level_word(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Accepted => "accepted",
+        Durability::Spooled => "spooled",
+        Durability::Stored => "stored",
     }
 }
 

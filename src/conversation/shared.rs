@@ -79,10 +79,14 @@ impl Conversation {
     /// changes that the previous writer did not acknowledge. Messages that left memory earlier are not submitted, and a
     /// log without them cannot [restore](MessagesManager::restore) the conversation. [`finish`](Self::finish) logs the
     /// end.
+    ///
+    /// Within a tokio runtime, the observer gets a [`LogLevel`](crate::turn::CallEvent::LogLevel) whenever the level changes.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
+        let writer = writer.into();
+        self.observe_level(&writer);
         self.with_state(|state| {
             state.history.keep_unlogged();
-            (state.writer, state.not_logged) = (Some(writer.into()), None);
+            (state.writer, state.not_logged) = (Some(writer), None);
             // The previous writer may have stopped before it stored them.
             state.core.manager.take_back();
             state.core.changed();
@@ -224,10 +228,7 @@ impl Conversation {
     }
 
     pub(super) fn limit_history(&self, limit: HistoryLimit) {
-        let mut state = self.state();
-        let needed = state.needed();
-        let State { core, history, .. } = &mut *state;
-        history.limit(limit, &mut core.manager, needed);
+        self.with_state(|state| state.history.limit(limit));
     }
 
     pub(super) fn with_history<T>(

@@ -2,17 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout_at};
 
 use super::config::Config;
 use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
 use super::summaries::Summaries;
-use crate::log::{CallId, CallWriter, LogError, Submitted};
+use crate::log::{CallId, CallWriter, Durability, LogError, Submitted};
 use crate::manager::LastMessage;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
@@ -64,10 +63,14 @@ impl State {
 
     /// Returns the messages that must stay in memory.
     pub fn needed(&self) -> Needed {
-        match self.attached {
-            Attached::Call => Needed::ByCall(self.core.ear.oldest_needed()),
-            Attached::Nobody | Attached::Run => Needed::ByNobody,
+        if !self.history.is_limited() {
+            return Needed::default();
         }
+        let Core { manager, tools_used, ear, .. } = &self.core;
+        // A result can replace an unknown outcome only in memory.
+        let running = tools_used.running().into_iter().filter_map(|id| manager.newest_from_result(&id));
+        let playing = ear.oldest_needed().and_then(|id| manager.newest_from(id));
+        Needed { by_call: self.attached == Attached::Call, newest: running.chain(playing).max().unwrap_or_default() }
     }
 
     pub fn attach(&mut self, attached: Attached) {
@@ -127,6 +130,21 @@ impl Conversation {
         result
     }
 
+    /// Reports each change of the level of the writer's records, until the writer is dropped.
+    pub(super) fn observe_level(&self, writer: &CallWriter) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (mut level, conversation) = (writer.level(), self.downgrade());
+        runtime.spawn(async move {
+            let mut known = Durability::Stored;
+            while level.changed().await.is_ok() {
+                let durability = *level.borrow_and_update();
+                let Some(conversation) = conversation.upgrade().filter(|_| durability != known) else { continue };
+                known = durability;
+                conversation.with(|core| core.events.push(CallEvent::LogLevel { durability }));
+            }
+        });
+    }
+
     fn report(&self, mut state: MutexGuard<'_, State>) {
         if state.core.events.is_empty() {
             return;
@@ -158,14 +176,16 @@ impl Host for Conversation {
     }
 
     async fn stored(&self, by: Instant) -> bool {
-        /// How often to look for room in the writer.
-        const PAUSE: Duration = Duration::from_millis(20);
         let Some(writer) = self.writer() else { return false };
-        while !self.submit_all() {
-            if self.state().not_logged.is_some() || Instant::now() + PAUSE >= by {
+        loop {
+            // Registered before the attempt, so that room freed in between is not missed.
+            let room = writer.room();
+            if self.submit_all() {
+                break;
+            }
+            if self.state().not_logged.is_some() || timeout_at(by, room).await.is_err() {
                 return false;
             }
-            sleep(PAUSE).await;
         }
         writer.flush(by.saturating_duration_since(Instant::now())).await.is_empty()
     }

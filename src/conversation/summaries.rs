@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::config::Config;
 use super::shared::Conversation;
 use super::state::State;
+use crate::clock;
 use crate::manager::{ManagerError, Summarizing};
 use crate::memory::ExtractiveSummarizer;
 use crate::message::Message;
@@ -45,9 +46,8 @@ impl Summaries {
 
     fn failed(&mut self, backoff: Duration) {
         self.saves_too_little = false;
-        let wait = backoff.saturating_mul(1 << self.failures.min(16)).min(MAX_BACKOFF);
         self.failures += 1;
-        self.paused_until = Instant::now().checked_add(wait);
+        self.paused_until = Instant::now().checked_add(clock::backoff(backoff, self.failures, MAX_BACKOFF));
     }
 }
 

@@ -30,6 +30,16 @@ impl<W: MessageWrapper> MessagesManager<W> {
         message.contents().iter().filter_map(Content::as_result).find(|result| result.tool_call_id() == id)
     }
 
+    /// Returns the number of messages from the one with this id to the last one, or `None` if it is not in memory.
+    pub(crate) fn newest_from(&self, id: MessageId) -> Option<usize> {
+        Some(self.list.end() - self.find(&id)?)
+    }
+
+    /// Returns the number of messages from the one with the result of a call to the last one.
+    pub(crate) fn newest_from_result(&self, id: &ToolCallId) -> Option<usize> {
+        Some(self.list.end() - self.index_of(self.calls.get(id)?.result?))
+    }
+
     /// Replaces the result of a call, and returns the message that holds it, or `None` if it is not in memory.
     pub(crate) fn replace_result(&mut self, result: &ToolResult) -> Option<&Message> {
         self.result_of(result.tool_call_id())?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::commit::Next;
-use super::core::Host;
+use super::core::{Host, count};
 use super::end::TurnFailure;
 use super::event::{CallEvent, SpeechId};
 use super::request::Prepared;
@@ -124,8 +124,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 for repair in &repairs {
                     tracing::warn!(call_id = ?host.call_id(), ?repair, "repaired the request; fix its source");
                 }
-                let count = u32::try_from(repairs.len()).unwrap_or(u32::MAX);
-                host.with(|core| core.events.push(CallEvent::Repaired { repairs: count }));
+                host.with(|core| core.events.push(CallEvent::Repaired { repairs: count(repairs.len()) }));
                 let repairs = repairs.iter().map(|repair| repair.to_string().into());
                 host.with(|core| core.record_request(id, |record| record.repairs.extend(repairs)))
             }

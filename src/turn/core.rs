@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::ear::{Ear, Ended, EndedTurn, Nobody};
+use super::ear::{Ear, Ended, Nobody};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
 use super::record::Recorder;
@@ -79,13 +79,13 @@ pub(crate) struct Turn {
     /// The tool calls that the turn waits for, or waited for last.
     pub(super) awaits: Vec<ToolCallId>,
     /// Whether a tool that acts once did not run, because the log was late.
-    pub(super) is_not_done: bool,
+    pub is_not_done: bool,
     /// Whether the model was asked again because of a broken tool call. That happens once.
     pub(super) is_corrected: bool,
     /// Whether an answer was blank, so that the model was asked again. That happens once.
     pub(super) was_blank: bool,
-    /// Whether the last answer was cut off and had tool calls.
-    pub(super) has_dropped_calls: bool,
+    /// Whether the last answer was cut off and had tool calls, so that it promised more than was done.
+    pub has_dropped_calls: bool,
     /// Whether the next answer may be longer, because a tool call was cut off.
     pub(super) needs_room: bool,
     /// The number of answers with tool calls.
@@ -218,13 +218,7 @@ impl Core {
             task.abort();
         }
         self.commit_partial(&mut turn, ear);
-        let ended = EndedTurn {
-            id: turn.id,
-            has_spoken: turn.has_spoken,
-            is_not_done: turn.is_not_done,
-            has_dropped_calls: turn.has_dropped_calls,
-        };
-        let Ended { end: reply_end, added_bytes, message } = ear.ended(&ended, end, self);
+        let Ended { end: reply_end, added_bytes, message } = ear.ended(&turn, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, end: reply_end, generated_bytes });
         self.store_record(turn, end, message);

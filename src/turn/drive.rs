@@ -16,6 +16,7 @@ use super::end::{TurnEnd, TurnFailure};
 use super::event::SpeechId;
 use super::spans;
 use super::tools::run_tools;
+use crate::clock::{SeededRandomness, backoff, with_jitter};
 use crate::log::CallId;
 
 /// Drives a turn from its beginning to its end. Nothing is sent before the future is polled.
@@ -64,13 +65,13 @@ impl<H: Host> Drop for TurnGuard<H> {
 
 async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
     let mut deadlines = host.with(|core| Deadlines::new(&core.setup));
-    let mut backoff = Backoff::new(host.call_id(), id);
+    let mut waits = Backoff::new(host.call_id(), id);
     loop {
         let span = spans::chat(host.call_id());
         match ask(host, id, &deadlines).instrument(span.clone()).await {
             Asked::Over => return TurnEnd::Interrupted,
             Asked::Failed(failure) => {
-                let wait = backoff.next_wait();
+                let wait = waits.next_wait();
                 if !is_worth_another_try(&failure)
                     || Instant::now() + wait >= deadlines.first_token()
                     || !host.with(|core| core.is_silent(id))
@@ -98,7 +99,7 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
                 // Most tools take longer than the rest of the stream, so the usage costs no time.
                 tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
                 deadlines.after_tools(&setup, begun.elapsed());
-                backoff = Backoff::new(host.call_id(), id);
+                waits = Backoff::new(host.call_id(), id);
             }
         }
     }
@@ -110,27 +111,22 @@ fn is_worth_another_try(failure: &TurnFailure) -> bool {
 
 /// The waits between the attempts of a request.
 struct Backoff {
-    next: Duration,
-    jitter: DefaultHasher,
+    failures: u32,
+    jitter: SeededRandomness,
 }
 
 impl Backoff {
-    const FIRST: Duration = Duration::from_millis(100);
-    const LONGEST: Duration = Duration::from_secs(2);
-
     /// The jitter of calls differs, so that they do not all return at once after an outage.
     fn new(call_id: &CallId, id: SpeechId) -> Self {
-        let mut jitter = DefaultHasher::new();
-        (call_id.as_str(), id).hash(&mut jitter);
-        Self { next: Self::FIRST, jitter }
+        let mut seed = DefaultHasher::new();
+        (call_id.as_str(), id).hash(&mut seed);
+        Self { failures: 0, jitter: seed.finish().into() }
     }
 
-    /// Returns a wait between half of a time and all of it. The time doubles with each attempt.
     fn next_wait(&mut self) -> Duration {
-        let longest = self.next;
-        self.next = (longest * 2).min(Self::LONGEST);
-        longest.hash(&mut self.jitter);
-        let share = f64::from(self.jitter.finish() as u32) / f64::from(u32::MAX);
-        longest.mul_f64(0.5 + share / 2.0)
+        const FIRST: Duration = Duration::from_millis(100);
+        const LONGEST: Duration = Duration::from_secs(2);
+        self.failures += 1;
+        with_jitter(backoff(FIRST, self.failures, LONGEST), &self.jitter)
     }
 }

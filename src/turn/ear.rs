@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::core::Core;
+use super::core::{Core, Turn};
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, ReplyEnd, SpeechId};
 use crate::message::{Content, Message, MessageId, Text, ToolCall, ToolCallId};
@@ -26,7 +26,7 @@ pub(crate) trait Ear: Any + Send {
     fn called(&mut self, _turn: SpeechId, _call: &ToolCall) {}
 
     /// The turn ended. Its answer is in the conversation.
-    fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {
+    fn ended(&mut self, turn: &Turn, end: &TurnEnd, core: &mut Core) -> Ended {
         let _ = (turn, core);
         Ended { end: end_of(end), added_bytes: 0, message: None }
     }
@@ -40,18 +40,6 @@ pub(crate) trait Ear: Any + Send {
     fn oldest_needed(&self) -> Option<MessageId> {
         None
     }
-}
-
-/// A turn that ended.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EndedTurn {
-    pub id: SpeechId,
-    /// Whether the model said anything.
-    pub has_spoken: bool,
-    /// Whether a tool that acts once did not run, because the log was late.
-    pub is_not_done: bool,
-    /// Whether the answer was cut off and had tool calls, so that it promised more than was done.
-    pub has_dropped_calls: bool,
 }
 
 /// The reaction of an [`Ear`] to the end of a turn.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::log::CallId;
+use crate::log::{CallId, Durability};
 use crate::message::{Outcome, ToolCallId, ToolResult};
 use crate::model::{Failure, NOT_RUN, OUTCOME_UNKNOWN, StopReason, Usage};
 
@@ -166,6 +166,12 @@ pub enum CallEvent {
     /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The other
     /// changes stay pending.
     NotSubmitted,
+    /// The level of the log changed: how durable the call's accepted records are, by the least durable one. Records
+    /// that became [dead letters](crate::log::DeadLetter) do not count.
+    LogLevel {
+        /// The level. [`Stored`](Durability::Stored) means that the log has everything that was submitted.
+        durability: Durability,
+    },
     /// The call ended.
     Closed {
         /// The length of the call.

@@ -22,9 +22,9 @@ mod setup;
 mod spans;
 mod tools;
 
-pub(crate) use core::{Core, Host, Manager, count, since};
+pub(crate) use core::{Core, Host, Manager, Turn, count, since};
 pub(crate) use drive::drive;
-pub(crate) use ear::{Ear, Ended, EndedTurn, Nobody, end_of};
+pub(crate) use ear::{Ear, Ended, Nobody, end_of};
 pub(crate) use end::{TurnEnd, TurnFailure};
 pub use event::{CallEvent, Observer, ReplyEnd, SpeechId, SummaryOutcome, ToolOutcome};
 pub(crate) use results::ResultRefused;

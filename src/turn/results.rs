@@ -1,5 +1,7 @@
 //! Adds the results of tools to the conversation.
 
+use std::borrow::Cow;
+
 use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
@@ -30,28 +32,28 @@ impl Core {
 
     pub(super) fn add_result_for(&mut self, result: &ToolResult, ear: &mut dyn Ear) -> Result<(), ResultRefused> {
         let now_ms = self.now_ms();
-        let result = &*bounded(result, self.setup.max_result_bytes, self.setup.contents.is_some());
+        let mut result = bounded(result, self.setup.max_result_bytes, self.setup.contents.is_some());
         let id = result.tool_call_id().clone();
-        let content = Content::from(result.clone());
-        let is_known = self.manager.invoked(result.tool_call_id()).is_some();
+        let content = Content::from(result.as_ref().clone());
+        let is_known = self.manager.invoked(&id).is_some();
         match self.manager.add_user(content.clone()) {
             Ok(entry) => ear.added(None, entry.message(), &[content]),
             Err(ManagerError::SecondResult { .. }) => {
-                let late = result.clone().with_late_ms(now_ms);
-                if !self.replaces_unknown(&late) {
+                if !self.replaces_unknown(&result) {
                     return Err(ResultRefused::SecondResult);
                 }
-                self.tools_used.add_result(&late);
+                let late = result.into_owned().with_late_ms(now_ms);
                 if let Some(message) = self.manager.replace_result(&late) {
-                    ear.added(None, message, &[late.into()]);
+                    ear.added(None, message, &[late.clone().into()]);
                 }
+                result = Cow::Owned(late);
             }
             Err(_) if is_known => return Err(ResultRefused::OtherTool),
             Err(_) => return Err(ResultRefused::UnknownCall),
         }
-        self.tools_used.add_result(result);
+        self.tools_used.add_result(&result);
         let called_ms = self.tools_used.get(&id).map_or(now_ms, |used| used.called_at_ms());
-        let outcome = ToolOutcome::from(result);
+        let outcome = ToolOutcome::from(&*result);
         self.note_news(&id, outcome);
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
         // A tool may have acted, so its result must not stay in memory alone.

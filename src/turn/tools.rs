@@ -147,8 +147,14 @@ impl Core {
     fn key(&self, call: &ToolCall, tool: &Tool) -> String {
         match self.attempt(call, tool) {
             Attempt::First => new_key(),
+            // An error may hide that the request arrived. With the same key, the service acts once at most.
+            Attempt::Failed(_) if !tool.acting.deduplicates_by_key() => new_key(),
             Attempt::Untold(..) if !tool.acting.acts_once() => new_key(),
-            Attempt::NotRun(key) | Attempt::Untold(key, _) | Attempt::Unknown(key) | Attempt::Running(key) => key,
+            Attempt::Failed(key)
+            | Attempt::NotRun(key)
+            | Attempt::Untold(key, _)
+            | Attempt::Unknown(key)
+            | Attempt::Running(key) => key,
         }
     }
 

@@ -584,6 +584,38 @@ async fn act_that_a_lookup_did_not_find_keeps_its_key() {
     assert_eq!((keys.len(), &keys[0], &keys[0]), (3, &keys[1], &keys[2]));
 }
 
+/// Books twice in a row, where the first attempt fails, and returns the keys of both attempts.
+async fn keys_around_an_error(declare: fn(Tool) -> Tool) -> Vec<String> {
+    let keys = Arc::new(Mutex::new(Vec::new()));
+    let seen = keys.clone();
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let spec = ToolSpec::new("book", "Books a flight.", schema).unwrap();
+    let tool = Tool::raw(spec, move |_: Value, context: ToolContext| {
+        let mut keys = seen.lock().unwrap();
+        keys.push(context.idempotency_key().to_owned());
+        let is_first = keys.len() == 1;
+        async move { if is_first { Err(ToolError::new("timeout")) } else { Ok(vec![ResultContent::from("BOOKED-78")]) } }
+    });
+    let model =
+        Scripted::new([calls("", "c1", "book"), words("It failed."), calls("", "c2", "book"), words("Booked.")]);
+    let call = Log::new().open(&model, declare(tool.acts_once()));
+    assert_eq!(ask(&call, "Book it").await, "It failed.");
+    assert_eq!(ask(&call, "Try again").await, "Booked.");
+    let keys = keys.lock().unwrap();
+    keys.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn act_that_failed_keeps_its_key_if_the_service_deduplicates() {
+    // The error may be a lost response of a service that has acted.
+    let keys = keys_around_an_error(Tool::deduplicates_by_key).await;
+    assert_eq!((keys.len(), &keys[0]), (2, &keys[1]));
+    // A service that does not deduplicate said that it did not act.
+    let keys = keys_around_an_error(|tool| tool).await;
+    assert_eq!(keys.len(), 2);
+    assert_ne!(keys[0], keys[1]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn same_act_may_differ_in_its_arguments() {
     let (log, bookings) = (Log::new(), Bookings::default());

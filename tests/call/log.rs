@@ -1,11 +1,16 @@
 //! The log of a live call, also if the call is dropped, closed late, or taken over.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use verbale::call::CallSession;
-use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::conversation::{CallEvent, Observer};
+use verbale::log::{
+    CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, SpoolSettings, WriterSettings,
+};
 use verbale::model::Tool;
+use verbale::testing::{FaultyLog, LogFault, SpoolMemory};
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
 
 use crate::support::{START_MS, Scripted, builder, calls, pass, read, shown, turn, words};
@@ -129,4 +134,58 @@ async fn another_process_continues_the_call() {
     let closed = new.close("hangup", Duration::from_secs(5)).await.unwrap();
     assert!(closed.unstored.is_empty());
     assert_eq!(log.read_call(&id()).await.unwrap().records, records(&new));
+}
+
+/// Collects the levels of the log.
+#[derive(Clone, Default)]
+struct Levels(Arc<Mutex<Vec<Durability>>>);
+
+impl Observer for Levels {
+    fn observe(&self, _: &CallId, event: &CallEvent) {
+        if let CallEvent::LogLevel { durability } = event {
+            self.0.lock().unwrap().push(*durability);
+        }
+    }
+}
+
+impl Levels {
+    fn take(&self) -> Vec<Durability> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn observer_sees_how_durable_the_call_is() {
+    let is_away = Arc::new(AtomicBool::new(false));
+    let away = is_away.clone();
+    let fault = move |method: &str, _: Option<&CallId>, _| {
+        (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(LogErrorKind::Unavailable))
+    };
+    let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+    for with_spool in [false, true] {
+        let mut settings = WriterSettings::default();
+        if with_spool {
+            let spool = SpoolMemory::default().open(SpoolSettings::default()).unwrap();
+            settings = settings.with_spool(Arc::new(spool));
+        }
+        let (writer, task) = LogWriter::new(log.clone(), settings);
+        tokio::spawn(task.run());
+        let levels = Levels::default();
+        let id = CallId::new(format!("CA{with_spool}")).unwrap();
+        let handle = writer.open(CallHeader::new(id, START_MS).unwrap()).unwrap();
+        let model = Scripted::new([words("I am fine, and you?"), words("Good.")]);
+        let call = builder(&model).observer(levels.clone()).log(handle).open().unwrap();
+        turn(&call, "How are you?").await;
+        pass(5_000).await;
+        assert_eq!(levels.take().last(), Some(&Durability::Stored));
+
+        is_away.store(true, Ordering::SeqCst);
+        turn(&call, "Well").await;
+        pass(5_000).await;
+        let lowest = if with_spool { Durability::Spooled } else { Durability::Accepted };
+        assert_eq!(levels.take().last(), Some(&lowest));
+        is_away.store(false, Ordering::SeqCst);
+        pass(60_000).await;
+        assert_eq!(levels.take(), [Durability::Stored]);
+    }
 }

@@ -31,7 +31,6 @@ use super::home::Home;
 use super::{HANGS, SEED, START_MS, runtime};
 
 const ROUNDS: u64 = 50;
-const ROUNDS_OVER_HTTP: u64 = 10;
 /// The number of rounds with the same call.
 const ROUNDS_OF_CALL: u64 = 10;
 /// A process is killed after so many lines at most.
@@ -62,7 +61,7 @@ fn act() {
 
 #[test]
 fn each_wish_has_one_effect_after_kills() {
-    acts_once(ROUNDS, None);
+    acts_once(None);
 }
 
 #[test]
@@ -75,11 +74,11 @@ fn each_wish_has_one_effect_after_kills_over_http() {
     let table = format!("verbale-acts-{id}");
     let named = Table::default().with_name(table.as_str());
     runtime().block_on(async { create_table(&client(&url), &named).await.unwrap() });
-    acts_once(ROUNDS_OVER_HTTP, Some((url, table)));
+    acts_once(Some((url, table)));
 }
 
 /// The seed repeats the moments of a run, but not the scheduling of the machine.
-fn acts_once(rounds: u64, server: Option<(String, String)>) {
+fn acts_once(server: Option<(String, String)>) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed}");
     let chance = SeededRandomness::from(seed);
@@ -89,7 +88,7 @@ fn acts_once(rounds: u64, server: Option<(String, String)>) {
         runtime().block_on(process.home().make());
     }
     let (mut confirmed, mut given_up) = (0, 0);
-    for round in 0..rounds {
+    for round in 0..ROUNDS {
         process.round = round;
         if round > 0 && round.is_multiple_of(ROUNDS_OF_CALL) {
             // Another call knows nothing of this wish.
@@ -112,8 +111,8 @@ fn acts_once(rounds: u64, server: Option<(String, String)>) {
             assert_eq!(calls.len(), 1, "round {round}: wish {wish} has the effects of {calls:?}");
         }
     }
-    println!("{rounds} rounds: {confirmed} wishes confirmed, {given_up} given up");
-    assert!(confirmed > rounds / 5, "{confirmed} wishes of {rounds} rounds are confirmed");
+    println!("{ROUNDS} rounds: {confirmed} wishes confirmed, {given_up} given up");
+    assert!(confirmed > ROUNDS / 5, "{confirmed} wishes of {ROUNDS} rounds are confirmed");
 }
 
 impl Process {

@@ -90,7 +90,7 @@ async fn call_that_is_being_opened_is_drained_too() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let drained = host.drain(Duration::from_secs(10)).await;
     assert_eq!((drained.closed, drained.left_open.as_slice()), (1, &[id("CA2")][..]));
-    assert_eq!(drained.to_string(), "1 calls closed, 1 left open");
+    assert_eq!(drained.to_string(), "1 call closed, 1 left open");
     assert!(slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap() != verbale::call::Effect::Applied);
     assert_eq!(end(&memory, "CA1").await.as_deref(), Some("drain"));
     hanging.abort();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use verbale::conversation::{Config, Conversation};
+use verbale::conversation::{Config, Conversation, Conversations};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::Tool;
 use verbale::testing::{FakeBedrock, ScriptedReply};
@@ -117,4 +117,40 @@ async fn finish_logs_all_messages_and_the_end() {
         "the conversation has acknowledged every record"
     );
     assert_eq!(conversation.finish("again", TIMEOUT).await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_result_is_logged_although_its_message_is_over_the_limit() {
+    let log = Arc::new(MemoryLog::default());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let id = CallId::new("CA1").unwrap();
+    let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
+
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "book", json!({})));
+    bedrock.reply(ScriptedReply::text("It takes a while."));
+    let slow = Tool::new("book", "Books a flight.", |_: serde_json::Map<_, _>, _| async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        Ok("BOOKED-78")
+    });
+    let tool = slow.unwrap().with_timeout(Duration::from_secs(1));
+    let conversation = Conversation::new(id.clone()).with_config(Config::new(models(&bedrock)));
+    conversation.log(call.clone());
+    Conversations::new().with_history_limit(2).insert(&conversation).unwrap();
+    conversation.continuation().tool(tool).request("Book it.").apply().unwrap();
+    read(conversation.run()).await;
+    let in_memory = || conversation.read(|manager| manager.meta_messages().len());
+    for number in 0..3 {
+        conversation.add_user(format!("question {number}")).unwrap();
+        conversation.add_assistant(format!("answer {number}")).unwrap();
+        assert!(call.flush(TIMEOUT).await.is_empty());
+    }
+    assert_eq!(in_memory(), 10, "the message with the running tool and everything after it");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(call.flush(TIMEOUT).await.is_empty());
+    let all = stored(&log, &id).await.records();
+    assert!(serde_json::to_string(&all[2]).unwrap().contains("BOOKED-78"), "{all:#?}");
+    conversation.add_user("Thanks").unwrap();
+    assert_eq!(in_memory(), 3, "the last question with its answer, and the new words");
 }

@@ -1,6 +1,6 @@
 //! Simulations of the log over a fake DynamoDB, and tests that the fake behaves like DynamoDB.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod differential;
 mod dynamo;
@@ -11,6 +11,7 @@ mod histories;
 mod history;
 mod limits;
 mod repetition;
+mod seeds;
 #[path = "../call_log/support.rs"]
 #[expect(dead_code, reason = "the tests of the contract use the rest")]
 mod support;

@@ -225,6 +225,8 @@ async fn killed_program_continues_its_calls_and_books_once() {
     }
     assert!(heard.contains("The place on Saturday at ten thirty is booked under"), "{heard}");
     phone.plays(&[&heard]).await;
+    // The caller has heard the result before the program stops.
+    phone.is_up_to_date().await;
     assert_eq!(bookings(), 1);
 
     // The program gets SIGTERM while the caller is on the line, and another one continues the call.

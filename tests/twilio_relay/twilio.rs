@@ -152,6 +152,13 @@ impl Phone {
         self.event("agentSpeaking", "off").await;
     }
 
+    /// Waits until the program has handled all messages. It answers a ping after what came before.
+    pub async fn is_up_to_date(&mut self) {
+        self.socket.send(Message::Ping(Vec::new().into())).await.unwrap();
+        let answer = timeout(HANGS, self.socket.next()).await.unwrap().unwrap().unwrap();
+        assert!(matches!(answer, Message::Pong(_)), "{answer}");
+    }
+
     /// Returns the next sentence.
     pub async fn sentence(&mut self) -> String {
         self.token().await.0

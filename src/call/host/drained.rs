@@ -42,7 +42,7 @@ impl Drained {
 
 impl fmt::Display for Drained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} calls closed", self.closed)?;
+        write!(f, "{} {} closed", self.closed, if self.closed == 1 { "call" } else { "calls" })?;
         if self.is_complete() {
             return f.write_str(", everything is stored");
         }

@@ -31,13 +31,12 @@ pub(in crate::conversation) struct HistoryLimit {
 }
 
 /// The messages that stay in memory despite the limit.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::conversation) enum Needed {
-    /// None.
-    ByNobody,
-    /// Those of a live call: the window, messages that are not logged, and all from this message on, because its
-    /// speech is still playing.
-    ByCall(Option<MessageId>),
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::conversation) struct Needed {
+    /// Whether the window and messages that are not logged stay, because a live call uses them.
+    pub by_call: bool,
+    /// The number of newest messages that stay: the oldest of them still plays, or has a tool that still runs.
+    pub newest: usize,
 }
 
 type Manager = MessagesManager<PlainMessage>;
@@ -58,12 +57,15 @@ impl History {
         self.prune(manager, needed);
     }
 
-    /// Sets the limit, and prunes messages over it.
-    pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager, needed: Needed) {
-        self.before_change(manager);
+    /// Sets the limit. The end of the change prunes messages over it.
+    pub fn limit(&mut self, limit: HistoryLimit) {
         self.is_logged |= limit.which == Prune::Logged;
         self.limit = Some(limit);
-        self.after_change(manager, needed);
+    }
+
+    /// Returns whether messages may be pruned.
+    pub fn is_limited(&self) -> bool {
+        self.limit.is_some()
     }
 
     /// Keeps messages in memory until they are logged.
@@ -103,14 +105,13 @@ impl History {
 
     fn prune(&mut self, manager: &mut Manager, needed: Needed) {
         let Some(mut limit) = self.limit else { return };
-        if let Needed::ByCall(oldest) = needed {
+        limit.messages = limit.messages.max(needed.newest);
+        if needed.by_call {
             // Without a summary, the window has all messages.
             if manager.last_summary().is_none() {
                 return;
             }
-            let index = oldest.and_then(|id| manager.all().rposition(|message| message.id() == id));
-            let needed = index.map_or(0, |index| manager.all().len() - index);
-            limit = HistoryLimit { messages: limit.messages.max(needed), which: Prune::Logged };
+            limit.which = Prune::Logged;
         }
         let added = (manager.message_count() + manager.summary_count()) as usize;
         if added - manager.pruned() <= limit.messages {

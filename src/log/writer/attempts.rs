@@ -62,7 +62,7 @@ impl WriterTask {
                 self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, "the log panicked"));
             }
         }
-        self.remove_if_done(&key);
+        self.settle_call(&key);
     }
 
     fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {

@@ -196,6 +196,18 @@ impl CallState {
             || !self.spooled.is_empty()
     }
 
+    /// Publishes the level of the least durable record to the handles.
+    pub fn publish_level(&self) {
+        let level = match (self.waiting.is_empty(), self.spooled.is_empty()) {
+            (false, _) => Durability::Accepted,
+            (true, false) => Durability::Spooled,
+            (true, true) => Durability::Stored,
+        };
+        for handle in &self.handles {
+            handle.level.send_if_modified(|known| std::mem::replace(known, level) != level);
+        }
+    }
+
     /// The keys of all waiting records. If a message waits in spool and memory, its older revision comes first.
     pub fn keys(&self) -> Vec<RecordKey> {
         let waiting = self.waiting.values().map(|waiting| RecordKey::of(&waiting.record));

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::call::Gap;
@@ -108,6 +109,16 @@ impl CallWriter {
         }
     }
 
+    /// Returns the level of the call's least durable record, and its changes.
+    pub(crate) fn level(&self) -> watch::Receiver<Durability> {
+        self.call.level.subscribe()
+    }
+
+    /// Waits until a limit has room for more changes.
+    pub(crate) fn room(&self) -> impl Future<Output = ()> + Send {
+        self.shared.room.notified()
+    }
+
     /// Waits until all accepted changes of this call are stored, and returns those that are not stored by the timeout.
     ///
     /// See [`LogWriter::flush`](super::LogWriter::flush).
@@ -130,7 +141,7 @@ impl CallWriter {
         let deadline = from_now(timeout);
         loop {
             // Registered before `submit`, so that room freed in between is not missed.
-            let room = self.shared.room.notified();
+            let room = self.room();
             if !self.submit(manager, LastMessage::Include)?.is_full {
                 break;
             }

@@ -15,9 +15,7 @@ use crate::message::Map;
 impl WriterTask {
     pub(super) fn handle(&mut self, command: Command) {
         match command {
-            Command::Begin(call) => {
-                self.state_of(&call);
-            }
+            Command::Begin(call) => self.state_of(&call).publish_level(),
             Command::Open(call, header) => {
                 let header = self.redacted(header);
                 let number = self.add_part();
@@ -32,6 +30,7 @@ impl WriterTask {
                 for sized in records {
                     self.add_record(&call, sized);
                 }
+                self.state_of(&call).publish_level();
                 self.schedule_if_idle(&key_of(&call.lease), self.linger());
             }
             Command::Close(call, call_end) => {
@@ -46,7 +45,7 @@ impl WriterTask {
                 let key = key_of(&call.lease);
                 if let Some(state) = self.calls.get_mut(&key) {
                     state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
-                    self.remove_if_done(&key);
+                    self.settle_call(&key);
                 }
             }
             Command::Flush { call_id, deadline, reply } => {

@@ -28,7 +28,7 @@ impl WriterTask {
         let older = self.calls.range((call_id.clone(), 0)..(call_id.clone(), *current));
         for key in older.map(|(key, _)| key.clone()).collect::<Vec<Key>>() {
             self.fence(&key, LogError::fenced(call_id, key.1, *current));
-            self.remove_if_done(&key);
+            self.settle_call(&key);
         }
     }
 
@@ -83,7 +83,7 @@ impl WriterTask {
             let epochs: Vec<Key> = self.calls.keys().filter(|(id, _)| *id == call_id).cloned().collect();
             for epoch in epochs {
                 self.forget(&epoch, &LogError::erased(&call_id));
-                self.remove_if_done(&epoch);
+                self.settle_call(&epoch);
             }
         }
         self.reply_after_commit(Erased { call_id, replies, result });

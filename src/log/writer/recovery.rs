@@ -39,7 +39,7 @@ impl WriterTask {
                 status.dead_letters += dead_letters;
             });
             self.schedule(&key, Duration::ZERO);
-            self.remove_if_done(&key);
+            self.settle_call(&key);
         }
         // The recovered parts are older than every flush.
         for flush in &mut self.flushes {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Durability;
-use crate::clock::{Randomness, SystemRandomness};
+use crate::clock::{Randomness, SystemRandomness, backoff, with_jitter};
 use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
 
@@ -144,9 +144,6 @@ impl WriterSettings {
 
     /// Returns the wait after `failures` failed attempts in a row. Half of it is fixed, the other half random.
     pub(super) fn backoff_after(&self, failures: u32, max: Duration) -> Duration {
-        let whole = self.backoff.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(max);
-        let half = whole / 2;
-        let chance = (self.randomness.next_u64() >> 32) as f64 / f64::from(u32::MAX);
-        half + half.mul_f64(chance)
+        with_jitter(backoff(self.backoff, failures, max), &*self.randomness)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::call::Gap;
@@ -103,11 +103,14 @@ pub(super) struct CallShared {
     pub receipts: Mutex<Receipt>,
     /// Why the call accepts no more changes. The first reason is kept.
     pub refusal: OnceLock<LogError>,
+    /// The level of the call's least durable record.
+    pub level: watch::Sender<Durability>,
 }
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
-        Self { lease, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), refusal: OnceLock::new() }
+        let level = watch::Sender::new(Durability::Stored);
+        Self { lease, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), refusal: OnceLock::new(), level }
     }
 }
 

@@ -44,6 +44,7 @@ impl WriterTask {
             self.settle_part(number);
         }
         self.schedule_if_idle(key, self.linger());
+        self.settle_call(key);
     }
 
     /// Writes the waiting records of a call straight to the log, because the spool does not take them.

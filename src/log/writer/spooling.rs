@@ -211,7 +211,7 @@ impl WriterTask {
                 state.is_busy = false;
             }
             self.schedule_if_idle(&key, Duration::ZERO);
-            self.remove_if_done(&key);
+            self.settle_call(&key);
         }
     }
 

@@ -184,8 +184,11 @@ impl WriterTask {
         *unpoisoned(&self.shared.counters.oldest) = self.outstanding.values().next().copied();
     }
 
-    /// Removes the state of a call without work and handles.
-    pub(super) fn remove_if_done(&mut self, key: &Key) {
+    /// Publishes the level of a call after its work changed, and removes its state if it has no work and no handles.
+    pub(super) fn settle_call(&mut self, key: &Key) {
+        if let Some(state) = self.calls.get(key) {
+            state.publish_level();
+        }
         if self.calls.get(key).is_some_and(CallState::is_done) {
             self.calls.remove(key);
         }

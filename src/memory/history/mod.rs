@@ -192,6 +192,8 @@ impl ToolHistory {
 pub(crate) enum Attempt {
     /// There is none, or it is settled and the caller may want the act again.
     First,
+    /// The last of them failed, so the act is still wanted.
+    Failed(String),
     /// None of them has run.
     NotRun(String),
     /// One succeeded, and the caller does not know yet.
@@ -219,12 +221,8 @@ impl Attempt {
         if any(|state| state == ToolState::Unknown) {
             return Self::Unknown(key.to_owned());
         }
-        // A lookup did not find it, but its request may still arrive.
-        if states().any(|(state, used)| state == ToolState::NotRun && used.late_ms().is_some()) {
-            return Self::NotRun(key.to_owned());
-        }
         if any(|state| matches!(state, ToolState::Failed { .. })) {
-            return Self::First;
+            return Self::Failed(key.to_owned());
         }
         Self::NotRun(key.to_owned())
     }
@@ -232,7 +230,7 @@ impl Attempt {
     /// A higher rank matters more. Of the same rank, the later attempt matters.
     fn rank(&self) -> u8 {
         match self {
-            Self::NotRun(_) | Self::First => 0,
+            Self::NotRun(_) | Self::Failed(_) | Self::First => 0,
             Self::Untold(..) => 1,
             Self::Unknown(_) => 2,
             Self::Running(_) => 3,

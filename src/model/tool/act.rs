@@ -50,7 +50,8 @@ impl Tool {
     /// everything before it.
     ///
     /// If the log does not store the call [in time](crate::conversation::Config::with_log_timeout), the call never runs,
-    /// and the model is told so. A live call or a run without a log refuses such a tool.
+    /// and the model is told so. Without a log, a live call does not open with such a tool, and in a run its calls never
+    /// run.
     #[must_use]
     pub fn acts_once(mut self) -> Self {
         self.acting.kind = Kind::ActsOnce;
@@ -58,8 +59,8 @@ impl Tool {
     }
 
     /// Declares that the service behind the tool acts at most once for an
-    /// [idempotency key](ToolContext::idempotency_key). A call with an unknown outcome may then run again, with the same
-    /// key.
+    /// [idempotency key](ToolContext::idempotency_key). After an unknown outcome or an error, a call of the same act may
+    /// then run again, with the same key.
     #[must_use]
     pub fn deduplicates_by_key(mut self) -> Self {
         self.acting.deduplicates_by_key = true;
@@ -122,6 +123,11 @@ impl Acting {
     /// Returns whether a call runs only after the log has stored it.
     pub fn acts_once(&self) -> bool {
         self.kind == Kind::ActsOnce
+    }
+
+    /// Returns whether the service acts at most once for a key.
+    pub fn deduplicates_by_key(&self) -> bool {
+        self.deduplicates_by_key
     }
 
     /// Returns whether a call with an unknown outcome may run again.

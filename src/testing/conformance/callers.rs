@@ -1,8 +1,10 @@
 //! The rules for callers and attributes of headers.
 
-use super::support::{call, calls_of, change, close, day, header, message, open, put_as, read_call, tenant};
+use super::support::{
+    assert_pages, call, calls_of, change, close, day, header, message, open, put_as, read_call, tenant,
+};
 use crate::clock::{Clock, ManualClock};
-use crate::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Cursor, LogErrorKind, Put, WriterLease};
+use crate::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, LogErrorKind, Put, WriterLease};
 use crate::message::{Map, Value};
 
 /// Each rule uses numbers of its own.
@@ -29,20 +31,7 @@ pub(super) async fn calls_are_listed_by_caller(log: &dyn CallLog) {
     assert_eq!(calls_of(log, &CallQuery::of_caller(Some(tenant("bank")), mine.clone())).await, []);
     assert_eq!(calls_of(log, &CallQuery::of_caller(None, other)).await, [of_other]);
     assert_eq!(calls_of(log, &CallQuery::of_caller(None, caller("+10003"))).await, []);
-    for limit in [1, 2, 3] {
-        let mut query = CallQuery::of_caller(None, mine.clone());
-        query.limit = limit;
-        let mut found = Vec::new();
-        loop {
-            let page = log.list_calls(&query).await.unwrap();
-            assert!(!page.calls.is_empty() && page.calls.len() <= usize::from(limit));
-            found.extend(page.calls);
-            assert!(found.len() <= newest.len(), "page size {limit}: a call is listed twice");
-            let Some(next) = page.next else { break };
-            query.after = Some(next.to_string().parse::<Cursor>().unwrap());
-        }
-        assert_eq!(found, newest, "page size {limit}");
-    }
+    assert_pages(log, &CallQuery::of_caller(None, mine), [1, 2, 3], &newest).await;
 }
 
 fn own(caller: &CallerId, number: u32, at_ms: i64) -> CallHeader {

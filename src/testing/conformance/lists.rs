@@ -1,7 +1,7 @@
 //! The rules for headers and lists.
 
-use super::support::{DAY_MS, call, calls_of, day, header, message, of_tenant, put, read, tenant};
-use crate::log::{CallLog, CallQuery, Cursor, Day, LogErrorKind, Put};
+use super::support::{DAY_MS, assert_pages, call, calls_of, day, header, message, of_tenant, put, read, tenant};
+use crate::log::{CallLog, CallQuery, Day, LogErrorKind, Put};
 
 pub(super) async fn header_is_written_once(log: &dyn CallLog) {
     let (at_ms, query) = day(1);
@@ -56,21 +56,7 @@ pub(super) async fn pages_are_complete_and_ordered(log: &dyn CallLog) {
         log.open_call(header).await.unwrap();
     }
     headers.reverse();
-    for limit in [1, 2, 3, 6, 7, 8] {
-        let mut query = query.clone();
-        query.limit = limit;
-        let mut found = Vec::new();
-        loop {
-            let page = log.list_calls(&query).await.unwrap();
-            assert!(!page.calls.is_empty() && page.calls.len() <= usize::from(limit));
-            found.extend(page.calls);
-            assert!(found.len() <= headers.len(), "page size {limit}: a call is listed twice");
-            let Some(next) = page.next else { break };
-            // A client sends the cursor back as text.
-            query.after = Some(next.to_string().parse::<Cursor>().unwrap());
-        }
-        assert_eq!(found, headers, "page size {limit}");
-    }
+    assert_pages(log, &query, [1, 2, 3, 6, 7, 8], &headers).await;
     // Calls that were opened or erased since the first page do not shift the second.
     let mut query = query;
     query.limit = 3;

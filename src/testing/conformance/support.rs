@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::log::{
-    CallChange, CallEnd, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogErrorKind, LoggedCall, Put, Tenant,
-    WriterLease,
+    CallChange, CallEnd, CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogErrorKind, LoggedCall, Put,
+    Tenant, WriterLease,
 };
 use crate::{MessageId, Record};
 
@@ -118,5 +118,29 @@ pub(super) async fn assert_fenced(log: &dyn CallLog, lease: &WriterLease, record
     for record in records {
         let error = log.put_record(lease, record).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::Fenced, "{error:?}");
+    }
+}
+
+/// Asserts that a query lists these calls in order, page by page, for each page size.
+pub(super) async fn assert_pages(
+    log: &dyn CallLog,
+    query: &CallQuery,
+    limits: impl IntoIterator<Item = u16>,
+    expected: &[CallHeader],
+) {
+    for limit in limits {
+        let mut query = query.clone();
+        query.limit = limit;
+        let mut found = Vec::new();
+        loop {
+            let page = log.list_calls(&query).await.unwrap();
+            assert!(!page.calls.is_empty() && page.calls.len() <= usize::from(limit));
+            found.extend(page.calls);
+            assert!(found.len() <= expected.len(), "page size {limit}: a call is listed twice");
+            let Some(next) = page.next else { break };
+            // A client sends the cursor back as text.
+            query.after = Some(next.to_string().parse::<Cursor>().unwrap());
+        }
+        assert_eq!(found, expected, "page size {limit}");
     }
 }

@@ -1,8 +1,7 @@
 //! Random histories of the log's writer: calls, faults and crashes, derived from a seed.
 //!
 //! `world.rs` has the processes, `step.rs` the steps, `call.rs` one call with the promises to its service, `words.rs` the
-//! messages, and `check.rs` the invariants. A failing seed is printed with its journal. `VERBALE_SEED` is the first seed and
-//! `VERBALE_SEEDS` the number of seeds. Set only the first to repeat one history.
+//! messages, and `check.rs` the invariants. `seeds.rs` beside this folder follows the histories.
 
 mod call;
 mod check;
@@ -12,79 +11,40 @@ mod trace;
 mod words;
 mod world;
 
-use std::any::Any;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use super::dynamo::Fault;
+use super::seeds::{self, History};
 use trace::Trace;
 use world::World;
 
 const SEEDS: u64 = 400;
-/// The longest history in virtual time. A longer one waits forever.
-const LONGEST: Duration = Duration::from_secs(24 * 3_600);
-/// The number of lines printed of a failing seed's journal, from its end.
-const LINES: usize = 120;
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap())
+impl History for Trace {
+    fn tally(&self) -> BTreeMap<String, u64> {
+        self.tally()
+    }
+
+    fn journal(&self, lines: usize) -> String {
+        self.journal(lines)
+    }
 }
 
 /// Runs one history to its end.
-fn follow(seed: u64) -> (Trace, Result<(), Box<dyn Any + Send>>) {
+fn follow(seed: u64) -> (Trace, Option<String>) {
     let trace = Trace::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    let history = async {
+    let failure = seeds::live(&runtime, async {
         let mut world = World::of_seed(seed, trace.clone()).await;
         world.live().await;
         world.end().await;
-    };
-    let history = async { assert!(tokio::time::timeout(LONGEST, history).await.is_ok(), "the history does not end") };
-    let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(history)));
-    (trace, outcome)
-}
-
-fn text_of(panic: &(dyn Any + Send)) -> &str {
-    panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("?")
+    });
+    (trace, failure)
 }
 
 #[test]
 fn table_equals_the_managers_after_every_history() {
-    let (seed, seeds) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
-    let (first, count) = (seed.unwrap_or(0), seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS }));
-    let next = AtomicU64::new(first);
-    let (tally, failed) = (Mutex::new(BTreeMap::<String, u64>::new()), Mutex::new(BTreeMap::new()));
-    let follow_some = || loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= first + count {
-            return;
-        }
-        let (trace, outcome) = follow(seed);
-        for (event, times) in trace.tally() {
-            *tally.lock().unwrap().entry(event).or_default() += times;
-        }
-        if let Err(panic) = outcome {
-            let lines = if count == 1 { usize::MAX } else { LINES };
-            failed.lock().unwrap().insert(seed, format!("{}\n{}", trace.journal(lines), text_of(&*panic)));
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(follow_some);
-        }
-    });
-    let (tally, failed) = (tally.into_inner().unwrap(), failed.into_inner().unwrap());
-    if let Some((seed, story)) = failed.iter().next() {
-        let seeds: Vec<_> = failed.keys().collect();
-        let repeat = format!("VERBALE_SEED={seed} cargo test --test simulation histories -- --nocapture");
-        panic!("{story}\n\n{} of {count} seeds fail: {seeds:?}\nrepeat the first one with\n  {repeat}", seeds.len());
-    }
-    println!("{count} seeds: {tally:#?}");
-    if count >= SEEDS {
+    if let Some(tally) = seeds::follow_all("simulation histories", SEEDS, follow) {
         assert_all_occur(&tally);
     }
 }
@@ -100,11 +60,5 @@ fn assert_all_occur(tally: &BTreeMap<String, u64>) {
 
 #[test]
 fn equal_seeds_give_equal_histories() {
-    for seed in 0..10 {
-        let story = |seed| follow(seed).0.journal(usize::MAX);
-        let (first, second) = (story(seed), story(seed));
-        let differs = first.lines().zip(second.lines()).find(|(one, other)| one != other);
-        assert_eq!(differs, None, "seed {seed}");
-        assert!(first.len() == second.len() && first.lines().count() > 10, "seed {seed}");
-    }
+    seeds::assert_repeatable(10, 10, follow);
 }
