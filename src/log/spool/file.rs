@@ -40,7 +40,7 @@ impl FileHome {
         let [fresh_path, counter_path] = [".new", ".counter"].map(|suffix| beside(&path, suffix));
         let counter = Mutex::new(open_counter(&counter_path)?);
         let home = Self { path, fresh_path, counter_path, fsync, counter, identities: Mutex::default() };
-        home.remove_fresh().map_err(io_fault)?;
+        home.remove_fresh().and_then(|()| home.sync_directory()).map_err(io_fault)?;
         Ok(home)
     }
 

@@ -25,7 +25,7 @@ impl Default for SpoolSettings {
 
 impl SpoolSettings {
     /// Sets how many bytes of records the spool holds, as JSON; 1 GiB by default. Records that do not fit go straight to
-    /// the log. The file is about twice as large, and shrinks when the spool is closed or opened.
+    /// the log. The file is two to three times as large, and shrinks when the spool is closed or opened.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;

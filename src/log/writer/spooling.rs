@@ -252,14 +252,6 @@ impl WriterTask {
         }
     }
 
-    fn on_read(&mut self, piece: Piece, found: Vec<SpooledCall>) {
-        let Some(spooling) = &mut self.spooling else { return };
-        let mut found = spooling.unread.add(piece, found);
-        // The commit that forgets an erased call may not be done yet.
-        found.retain(|call| !self.erased.contains(call.lease.call_id()));
-        self.recover(found);
-    }
-
     /// Reports a spool whose file was deleted or replaced.
     fn report_spool(&mut self) {
         let Some(spooling) = &mut self.spooling else { return };

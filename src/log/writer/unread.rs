@@ -112,6 +112,15 @@ impl WriterTask {
         }
     }
 
+    /// Adds the calls of a piece.
+    pub(super) fn on_read(&mut self, piece: Piece, found: Vec<SpooledCall>) {
+        let Some(spooling) = &mut self.spooling else { return };
+        let mut found = spooling.unread.add(piece, found);
+        // The commit that forgets an erased call may not be done yet.
+        found.retain(|call| !self.erased.contains(call.lease.call_id()));
+        self.recover(found);
+    }
+
     /// Returns how many spooled records the next piece may have; zero if the task knows enough.
     pub(super) fn room_for_spooled(&self) -> usize {
         let most = (self.settings.max_bytes / BYTES_PER_RECORD).max(1);
