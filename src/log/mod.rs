@@ -73,7 +73,5 @@ pub use put::Put;
 pub(crate) use redaction::redact_header;
 pub use redaction::{CardNumbers, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
-#[cfg(feature = "encryption")]
-pub use spool::SpoolKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub use writer::{CallWriter, Durability, LogWriter, Status, Submitted, Unstored, WriterSettings, WriterTask};

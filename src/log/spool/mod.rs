@@ -34,8 +34,6 @@ pub(crate) use home::Home;
 #[cfg(feature = "testing")]
 pub(crate) use home::open_database;
 use sealing::Sealing;
-#[cfg(feature = "encryption")]
-pub use sealing::SpoolKey;
 pub use settings::SpoolSettings;
 use tables::Totals;
 

@@ -16,10 +16,10 @@ use super::tables::Place;
 #[cfg(feature = "encryption")]
 const NONCE: usize = 24;
 
-/// The key of an encrypted [`Spool`](super::Spool): 32 random bytes. It is erased from memory when it is dropped.
+/// The key of an encrypted spool. Dropping its last clone erases it from memory.
 #[cfg(feature = "encryption")]
 #[derive(Clone)]
-pub struct SpoolKey(std::sync::Arc<XChaCha20Poly1305>);
+pub(super) struct SpoolKey(std::sync::Arc<XChaCha20Poly1305>);
 
 /// No key, because the feature `encryption` is off.
 #[cfg(not(feature = "encryption"))]
@@ -28,8 +28,6 @@ pub(super) enum SpoolKey {}
 
 #[cfg(feature = "encryption")]
 impl SpoolKey {
-    /// Creates a key. The caller erases the bytes.
-    #[must_use]
     pub fn new(bytes: &[u8; 32]) -> Self {
         Self(std::sync::Arc::new(XChaCha20Poly1305::new(&Key::from(*bytes))))
     }

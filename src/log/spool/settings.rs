@@ -41,7 +41,8 @@ impl SpoolSettings {
     }
 
     /// Encrypts messages, headers and call ends in the file, with XChaCha20-Poly1305 and a new nonce for each value.
-    /// Without a key they are plain JSON.
+    /// Without a key they are plain JSON. The key is 32 random bytes. It is never printed, and is erased from memory with
+    /// the last settings and spool that have it; the caller erases its own bytes.
     ///
     /// Ids of calls and messages, positions, revisions, sizes, and the reasons of dead letters stay readable. A value that
     /// was changed or moved is refused as damaged. [`Spool::open`](super::Spool::open) refuses a spool that has another
@@ -49,8 +50,8 @@ impl SpoolSettings {
     /// delete the files of the spool.
     #[cfg(feature = "encryption")]
     #[must_use]
-    pub fn with_key(mut self, key: SpoolKey) -> Self {
-        self.key = Some(key);
+    pub fn with_key(mut self, key: &[u8; 32]) -> Self {
+        self.key = Some(SpoolKey::new(key));
         self
     }
 }

@@ -3,12 +3,11 @@
 use redb::ReadableTable;
 
 use super::*;
-use crate::log::SpoolKey;
 
 const SECRET: &str = "my card is 4929 7000 1234";
 
 fn with_key(byte: u8) -> SpoolSettings {
-    SpoolSettings::default().with_key(SpoolKey::new(&[byte; 32]))
+    SpoolSettings::default().with_key(&[byte; 32])
 }
 
 /// Commits every kind of change.
