@@ -13,6 +13,7 @@ use super::shared::Conversation;
 use super::summaries::Summaries;
 use crate::log::{CallId, CallWriter, Durability, LogError, Submitted};
 use crate::manager::LastMessage;
+use crate::message::Position;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
 /// The data under a conversation's lock.
@@ -29,6 +30,8 @@ pub(super) struct State {
     pub writer: Option<Arc<CallWriter>>,
     /// The reason why the log accepts nothing more.
     pub not_logged: Option<LogError>,
+    /// The first message that the writer knows to be of a reply that is generated or played.
+    open_from: Option<Position>,
 }
 
 /// The owner of a conversation's turns.
@@ -53,6 +56,7 @@ impl State {
             runtime: None,
             writer: None,
             not_logged: None,
+            open_from: None,
         }
     }
 
@@ -82,12 +86,15 @@ impl State {
     /// Submits the changes to the log's writer, if logging is due. A change without room in the writer comes with the
     /// next one.
     fn log(&mut self) {
-        if !std::mem::take(&mut self.core.is_to_be_logged) {
+        let is_due = std::mem::take(&mut self.core.is_to_be_logged);
+        let Some(writer) = &self.writer else { return };
+        let open_from = self.core.open_from();
+        let has_ended = std::mem::replace(&mut self.open_from, open_from) != open_from && self.not_logged.is_none();
+        if !is_due && !has_ended {
             return;
         }
-        let Some(writer) = &self.writer else { return };
         let events = &mut self.core.events;
-        match writer.submit(&mut self.core.manager, LastMessage::Include) {
+        match writer.submit_open(&mut self.core.manager, open_from) {
             Ok(Submitted { records, is_full, .. }) => {
                 if records > 0 {
                     events.push(CallEvent::Submitted { records: count(records) });

@@ -11,8 +11,7 @@ use crate::message::Record;
 /// - **Erased calls.** A late record that the table had when the call was erased is refused. A record that the table
 ///   did not have may be stored. No read returns it, and erasing the call again removes it.
 /// - **Resumed calls.** Records that an older writer writes in the order of its list are refused. A record that it
-///   writes out of order may be stored, but no read returns it. The header has the epoch of the writer that owns the
-///   call.
+///   writes out of order may be stored, but no read returns it.
 /// - **Lists.** A list may miss a change of the last moment.
 /// - **Deadlines.** The client's timeouts limit every wait; see [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
@@ -42,6 +41,10 @@ impl CallLog for DynamoLog {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         Box::pin(self.erase(call_id))
+    }
+
+    fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
+        Box::pin(self.fence(lease))
     }
 
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {

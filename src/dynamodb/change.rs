@@ -19,6 +19,7 @@ impl DynamoLog {
     pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
         match change {
             CallChange::Resume => Ok(self.take_over(call_id).await?.header),
+            CallChange::Takeover(step) => self.change_tenure(call_id, step).await,
             CallChange::Close { lease, call_end } => self.close(call_id, lease, call_end).await,
             CallChange::Hold => self.hold(call_id).await,
             CallChange::Release => self.release(call_id).await,
@@ -26,7 +27,7 @@ impl DynamoLog {
     }
 
     async fn close(&self, call_id: &CallId, lease: &WriterLease, call_end: &CallEnd) -> Result<CallHeader, LogError> {
-        let (mut set, mut request) = (String::new(), self.header_update(call_id));
+        let (mut set, mut request) = ("SET #nonce = :nonce".to_owned(), self.header_update(call_id));
         for (name, value) in [
             (names::ENDED, Some(item::number(call_end.at_ms))),
             (names::REASON, Some(item::text(call_end.reason.to_string()))),
@@ -35,7 +36,7 @@ impl DynamoLog {
             (names::LAST_SEQ, call_end.last_seq().map(item::number)),
         ] {
             let Some(value) = value else { continue };
-            set += &format!("{} #{name} = :{name}", if set.is_empty() { "SET" } else { "," });
+            set += &format!(", #{name} = :{name}");
             request = request
                 .expression_attribute_names(format!("#{name}"), name)
                 .expression_attribute_values(format!(":{name}"), value);
@@ -50,10 +51,7 @@ impl DynamoLog {
         let item = match self.update_header(call_id, request).await? {
             Written::Done(item) => item,
             Written::Refused(Some(found)) if self.is_live(&found) => {
-                let current = item::epoch(&found);
-                if current > lease.epoch() {
-                    return Err(LogError::fenced(call_id, lease.epoch(), current));
-                }
+                header::tenure(&found).check(lease)?;
                 found
             }
             Written::Refused(found) => return Err(not_live(call_id, found.as_ref())),
@@ -63,7 +61,8 @@ impl DynamoLog {
         Ok(header)
     }
 
-    /// Starts an update of a header. The caller adds the expression and may extend the condition [`LIVE`].
+    /// Starts an update of a header. The caller adds the expression, which sets `#nonce = :nonce`, and may extend the
+    /// condition [`LIVE`].
     pub(super) fn header_update(&self, call_id: &CallId) -> UpdateItemFluentBuilder {
         self.db
             .client
@@ -72,6 +71,8 @@ impl DynamoLog {
             .condition_expression(LIVE)
             .expression_attribute_names("#entity", names::ENTITY)
             .expression_attribute_names("#expires", names::EXPIRES_AT)
+            .expression_attribute_names("#nonce", names::NONCE)
+            .expression_attribute_values(":nonce", item::text(header::new_nonce()))
             .expression_attribute_values(":call", item::text(names::ENTITY_CALL))
             .expression_attribute_values(":now", item::number(self.now_s()))
             .return_values(ReturnValue::AllNew)

@@ -4,7 +4,7 @@ use super::attribute::{AttributeError, Form, LEVELS, image, json_of};
 use super::keys::{self, ItemKey};
 use super::table_client::Written;
 use super::{DynamoLog, Item, caller, day, item, names};
-use crate::log::{CallEnd, CallHeader, CallId, CallerId, Cursor, LogError, LogErrorKind, Put, Tenant};
+use crate::log::{CallEnd, CallHeader, CallId, CallerId, Cursor, LogError, LogErrorKind, Nonce, Put, Tenant, Tenure};
 
 impl DynamoLog {
     /// Writes the header of a call, so that the call is [listed](Self::list).
@@ -13,6 +13,7 @@ impl DynamoLog {
     pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
         let mut item = to_item(header)?;
+        item.insert(names::NONCE.to_owned(), item::text(new_nonce()));
         item.insert(names::DAY_PARTITION_KEY.to_owned(), item::text(day::key_of(header, self.day_shards)));
         let request = self
             .db
@@ -31,6 +32,21 @@ impl DynamoLog {
         } else {
             Err(LogError::other_header(call_id))
         }
+    }
+}
+
+/// Returns a value for [`names::NONCE`].
+pub(super) fn new_nonce() -> String {
+    Nonce::random().to_text()
+}
+
+/// Returns who writes the call, as its header says.
+pub(super) fn tenure(item: &Item) -> Tenure {
+    Tenure {
+        epoch: item::epoch(item),
+        served: item::read_number(item, names::FENCED).unwrap_or(1),
+        nonce: item::read_text(item, names::NONCE).and_then(Nonce::read).unwrap_or_default(),
+        is_contended: item.contains_key(names::TAKING),
     }
 }
 
@@ -90,7 +106,7 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, LogError> {
             None => None,
             Some(at_ms) => Some(call_end(item, at_ms)?),
         };
-        Some(header.with_state(item::epoch(item), call_end, item.contains_key(names::HELD)))
+        Some(header.with_state(tenure(item), call_end, item.contains_key(names::HELD)))
     };
     read().ok_or_else(|| {
         let reason = "a header needs `started`, a valid `caller` and `attributes` if it has them, and `reason`, `messages` and `summaries` if it has `ended`";

@@ -25,9 +25,9 @@ impl DynamoLog {
         let request = self.header_update(call_id).expression_attribute_names("#held", names::HELD);
         let request = request.expression_attribute_values(":held", AttributeValue::Bool(true));
         let request = match found.expires_at_s() {
-            None => request.update_expression("SET #held = :held"),
+            None => request.update_expression("SET #held = :held, #nonce = :nonce"),
             Some(at_s) => request
-                .update_expression("SET #held = :held, #expiry = :expiry REMOVE #expires")
+                .update_expression("SET #held = :held, #expiry = :expiry, #nonce = :nonce REMOVE #expires")
                 .expression_attribute_names("#expiry", names::EXPIRY)
                 .expression_attribute_values(":expiry", item::number(at_s)),
         };
@@ -48,11 +48,11 @@ impl DynamoLog {
             .expression_attribute_names("#held", names::HELD)
             .expression_attribute_names("#expiry", names::EXPIRY);
         let request = match found.expires_at_s() {
-            None => request.update_expression("REMOVE #held, #expiry"),
+            None => request.update_expression("SET #nonce = :nonce REMOVE #held, #expiry"),
             Some(at_s) => {
                 self.set_expiry_of_items(call_id, Some(at_s)).await?;
                 request
-                    .update_expression("SET #expires = :expires REMOVE #held, #expiry")
+                    .update_expression("SET #expires = :expires, #nonce = :nonce REMOVE #held, #expiry")
                     .expression_attribute_values(":expires", item::number(at_s))
             }
         };
@@ -70,7 +70,7 @@ impl DynamoLog {
         self.set_expiry_of_items(header.call_id(), expires_at_s).await
     }
 
-    async fn live_header(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
+    pub(super) async fn live_header(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
         match self.header_item(call_id).await? {
             Some(found) if self.is_live(&found) => header::from_item(&found),
             found => Err(not_live(call_id, found.as_ref())),

@@ -63,6 +63,7 @@ mod names;
 mod put;
 mod read;
 mod resume;
+mod rules;
 mod size;
 mod table;
 mod table_client;

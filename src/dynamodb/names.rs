@@ -28,7 +28,7 @@ pub const SUMMARY: &str = "summary";
 /// [time to live](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html).
 pub const EXPIRES_AT: &str = "expires_at";
 /// Attribute (N), only in a resumed call: the epoch of the writer that owns a message, summary or fence, or in a header the
-/// epoch of the call's last writer. If absent, the epoch is 1.
+/// highest epoch that a process has taken. If absent, the epoch is 1.
 pub const EPOCH: &str = "epoch";
 /// Attribute (M), rare: the keys of a record that cannot be attribute names because they are empty or reserved.
 pub const OTHERS: &str = "$record";
@@ -76,9 +76,13 @@ pub const TENANT: &str = "tenant";
 pub const CALLER: &str = "caller";
 /// Attribute (M) of a header, optional: the attributes of the service.
 pub const ATTRIBUTES: &str = "attributes";
-/// Attribute (N) of a header: the last epoch whose older writers are all fenced. Items with an older epoch were written too
-/// late.
+/// Attribute (N) of a header: the epoch since which the call's writer serves; if absent, 1. Items with an older epoch were
+/// written too late.
 pub const FENCED: &str = "fenced";
+/// Attribute (S) of a header: 32 hexadecimal digits that each write of the header changes.
+pub const NONCE: &str = "nonce";
+/// Attribute (BOOL) of a header, only while a process takes the call over: true.
+pub const TAKING: &str = "taking";
 /// Attribute (N) of an ended call's header: the end, in milliseconds since the Unix epoch.
 pub const ENDED: &str = "ended";
 /// Attribute (S) of an ended call's header: the reason for the end.

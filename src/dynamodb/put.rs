@@ -4,27 +4,17 @@ use super::attribute::AttributeError;
 use super::keys::ItemKey;
 use super::size::{MAX_RECORD_BYTES, item_size};
 use super::table_client::Written;
-use super::{DynamoLog, Item, from_item, item, names};
+use super::{DynamoLog, Item, from_item, item, names, rules};
 use crate::log::{LogError, LogErrorKind, Put, WriterLease};
 use crate::message::Record;
-
-/// The condition of a call's first writer. With it, the table ends up the same in whatever order records are written.
-/// An item with an epoch belongs to a later writer, and an erased item has no id, so both are refused.
-const CONDITION: &str =
-    "attribute_not_exists(#pk) OR (attribute_not_exists(#epoch) AND #id = :id AND #revision < :revision)";
-
-/// The condition of a writer that resumed the call. [Resuming](DynamoLog::resume) gave its epoch to every item that it
-/// read. An item with an older epoch was therefore written too late, is never read, and may be replaced.
-const RESUMED: &str = "attribute_not_exists(#pk) \
-    OR (#entity <> :erased AND (attribute_not_exists(#epoch) OR #epoch < :epoch)) \
-    OR (#epoch = :epoch AND (#entity = :fence OR (#id = :id AND #revision < :revision)))";
 
 impl DynamoLog {
     /// Writes a record unless the table holds it, or a newer revision of it. Takes one request, and the write units of
     /// the record's size.
     ///
     /// Returns an error without writing if the item is too large, another message has its key, the same revision has
-    /// other contents, the call was [erased](Self::erase), or another writer [resumed](Self::resume) it.
+    /// other contents, the call was [erased](Self::erase), or another process takes or has taken it over. Its header says
+    /// which.
     pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
         let key = ItemKey::new(lease.call_id(), record.position());
         let mut item = item::to_item(lease.call_id(), record)?;
@@ -39,26 +29,11 @@ impl DynamoLog {
         if let Some(at_s) = lease.expires_at_s() {
             item.insert(names::EXPIRES_AT.to_owned(), item::number(at_s));
         }
-        let request = self.db.client.put_item();
-        let request = if lease.epoch() == 1 {
-            request.condition_expression(CONDITION)
-        } else {
+        if lease.epoch() > 1 {
             item.insert(names::EPOCH.to_owned(), item::number(lease.epoch()));
-            request
-                .condition_expression(RESUMED)
-                .expression_attribute_names("#entity", names::ENTITY)
-                .expression_attribute_values(":erased", item::text(names::ENTITY_ERASED))
-                .expression_attribute_values(":fence", item::text(names::ENTITY_FENCE))
-                .expression_attribute_values(":epoch", item::number(lease.epoch()))
-        };
-        let request = request
-            .set_item(Some(item))
-            .expression_attribute_names("#pk", names::PARTITION_KEY)
-            .expression_attribute_names("#epoch", names::EPOCH)
-            .expression_attribute_names("#id", names::ID)
-            .expression_attribute_names("#revision", names::REVISION)
-            .expression_attribute_values(":id", item::text(record.id().to_string()))
-            .expression_attribute_values(":revision", item::number(record.revision()));
+        }
+        let condition = rules::put(lease, &record.id().to_string(), record.revision());
+        let request = condition.of_put(self.db.client.put_item().set_item(Some(item)));
         match self.db.put(request, || format!("{key} to table {}", self.db.table)).await? {
             Written::Done(_) => Ok(Put::Written),
             Written::Refused(found) => compare(&key, lease, record, found.unwrap_or_default()),
@@ -74,7 +49,7 @@ fn compare(key: &ItemKey, lease: &WriterLease, record: &Record, found: Item) -> 
     }
     let current = item::epoch(&found);
     if current > lease.epoch() {
-        return Err(LogError::fenced(call_id, lease.epoch(), current));
+        return Err(LogError::superseded(call_id, lease.epoch(), current));
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "it has no `id` and `revision`, or DynamoDB did not return it";

@@ -1,5 +1,6 @@
 //! Reads of a call.
 
+use super::rules::Slot;
 use super::{DynamoLog, Item, from_item, header, item, keys, names};
 use crate::log::{CallHeader, CallId, LogError, LoggedCall};
 
@@ -79,15 +80,12 @@ impl CallItems {
     pub fn into_visible(self, now_s: i64) -> impl Iterator<Item = Item> {
         let is_held = self.header.as_ref().is_some_and(|header| header.contains_key(names::HELD));
         let fenced = self.fenced();
-        self.others.into_iter().filter(move |item| {
-            !item::is_erased(item)
-                && !item::is_fence(item)
-                && item::epoch(item) >= fenced
-                && (is_held || !item::is_expired(item, now_s))
-        })
+        self.others
+            .into_iter()
+            .filter(move |item| Slot::of(Some(item)).is_shown(fenced) && (is_held || !item::is_expired(item, now_s)))
     }
 
-    /// Returns the last epoch whose older writers are all fenced.
+    /// Returns the epoch since which the call's writer serves.
     pub fn fenced(&self) -> u32 {
         self.header.as_ref().and_then(|header| item::read_number(header, names::FENCED)).unwrap_or(1)
     }

@@ -7,6 +7,7 @@ use crate::message::{Position, Record};
 
 /// The state of one call in a log.
 #[derive(Default)]
+#[expect(clippy::large_enum_variant, reason = "nearly all calls are known")]
 pub(super) enum Call {
     /// The call was erased, and nothing of it is stored again.
     Erased,
@@ -59,10 +60,10 @@ impl Call {
         let records = match self {
             Self::Erased => return Err(LogError::erased(call_id)),
             Self::Unknown => return Ok(Put::Written),
-            Self::Known { header: Some(header), .. } if header.epoch() > lease.epoch() => {
-                return Err(LogError::fenced(call_id, lease.epoch(), header.epoch()));
+            Self::Known { header, records, .. } => {
+                header.as_ref().map_or(Ok(()), |header| header.tenure().check(lease))?;
+                records
             }
-            Self::Known { records, .. } => records,
         };
         let (position, id, revision) = (record.position(), record.id(), record.revision());
         match records.get(&position) {

@@ -1,6 +1,6 @@
 //! [`CallChange`]: a change of a call as a whole. [`LoggedCall`]: what a log returns for a call.
 
-use super::{CallEnd, CallHeader, WriterLease};
+use super::{CallEnd, CallHeader, TenureChange, WriterLease};
 use crate::contents::Problem;
 use crate::message::Record;
 
@@ -9,9 +9,12 @@ use crate::message::Record;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallChange {
-    /// Another writer takes the call over. The epoch of the call goes up by one, its end is removed, and writers with
-    /// an older epoch are fenced.
+    /// Another writer takes the call over at once. The epoch of the call goes up by one, its end is removed, and writers
+    /// with an older epoch are fenced.
     Resume,
+    /// A step of a takeover that [`LogWriter::resume`](super::LogWriter::resume) makes: decide, fence, serve, give up,
+    /// or take the call back. Each step is one atomic change of the header; [`CallHeader::changed`] has its rules.
+    Takeover(TenureChange),
     /// The call has ended. The first end is kept until the call is resumed.
     Close {
         /// The lease of the writer that ends the call.

@@ -27,7 +27,7 @@ pub struct LogError {
 pub enum LogErrorKind {
     /// The call was erased. Drop everything that is still to be logged of it.
     Erased,
-    /// Another process has taken the call over. Stop logging the call here.
+    /// Another process has taken the call over, or is taking it over. Stop logging the call here.
     Fenced,
     /// The call is under a legal hold and was not erased.
     Held,
@@ -88,6 +88,15 @@ impl LogError {
         let text = format!(
             "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
              another process has resumed the call, stop logging it here"
+        );
+        Self::new(LogErrorKind::Fenced, text)
+    }
+
+    /// A process with the higher epoch `current` is taking the call over, or has done so.
+    pub(crate) fn superseded(call_id: &CallId, epoch: u32, current: u32) -> Self {
+        let text = format!(
+            "call {call_id} is being taken over by another process with epoch {current}, or was, and this writer has \
+             epoch {epoch}; nothing was written: read the header of the call to see who writes it"
         );
         Self::new(LogErrorKind::Fenced, text)
     }

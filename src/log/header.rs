@@ -1,12 +1,12 @@
 //! [`CallHeader`]: the facts about a call as a whole.
 
-use super::{CallChange, CallEnd, CallId, CallerId, Day, LogError, Tenant};
+use super::{CallChange, CallEnd, CallId, CallerId, Day, LogError, Tenant, Tenure};
 use crate::message::Map;
 
 /// The facts about a call as a whole, as a list of calls shows them.
 ///
 /// Id, start, tenant, caller, attributes and expiry never change. [`CallChange`](super::CallChange)s change epoch, end and hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Eq)]
 pub struct CallHeader {
     call_id: CallId,
     started_ms: i64,
@@ -14,7 +14,7 @@ pub struct CallHeader {
     caller: Option<CallerId>,
     attributes: Map,
     expires_at_s: Option<i64>,
-    epoch: u32,
+    tenure: Tenure,
     call_end: Option<CallEnd>,
     is_held: bool,
 }
@@ -29,8 +29,8 @@ impl CallHeader {
     pub fn new(call_id: CallId, started_ms: i64) -> Result<Self, LogError> {
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
             let (tenant, caller, attributes) = (None, None, Map::default());
-            let (expires_at_s, epoch, call_end, is_held) = (None, 1, None, false);
-            Ok(Self { call_id, started_ms, tenant, caller, attributes, expires_at_s, epoch, call_end, is_held })
+            let (expires_at_s, tenure, call_end, is_held) = (None, Tenure::default(), None, false);
+            Ok(Self { call_id, started_ms, tenant, caller, attributes, expires_at_s, tenure, call_end, is_held })
         } else {
             let rule = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
             Err(LogError::invalid("the start of a call", rule))
@@ -99,9 +99,14 @@ impl CallHeader {
         self.expires_at_s
     }
 
-    /// The epoch of the call's writer, from 1.
+    /// The highest epoch of the call, from 1: that of its writer, or of a process that is taking the call over.
     pub fn epoch(&self) -> u32 {
-        self.epoch
+        self.tenure.epoch
+    }
+
+    /// Who writes the call.
+    pub(crate) fn tenure(&self) -> Tenure {
+        self.tenure
     }
 
     /// How the call ended; `None` while it is live, and if its last writer died before it wrote the end.
@@ -128,34 +133,57 @@ impl CallHeader {
 
     /// Returns the header after a change, for implementors of [`CallLog`](super::CallLog).
     ///
-    /// Returns [`Fenced`](super::LogErrorKind::Fenced) if an older writer closes the call.
+    /// Returns [`Fenced`](super::LogErrorKind::Fenced) if an older writer closes the call, and the errors of a
+    /// [step of a takeover](CallChange::Takeover).
     pub fn changed(mut self, change: &CallChange) -> Result<Self, LogError> {
+        let before = self.clone();
         match change {
             CallChange::Resume => {
-                self.epoch += 1;
+                let next = self.tenure.epoch + 1;
+                self.tenure = Tenure { epoch: next, served: next, is_contended: false, ..self.tenure };
                 self.call_end = None;
             }
-            CallChange::Close { lease, .. } if lease.epoch() < self.epoch => {
-                return Err(LogError::fenced(&self.call_id, lease.epoch(), self.epoch));
+            CallChange::Takeover(step) => {
+                let changed = self.tenure.after(step);
+                self.tenure = changed.map_err(|refused| step.refused(&self.call_id, refused, &self.tenure))?;
+                if self.tenure.served != before.tenure.served {
+                    self.call_end = None;
+                }
+                return Ok(self);
             }
-            CallChange::Close { call_end, .. } => {
+            CallChange::Close { lease, call_end } => {
+                self.tenure.check(lease)?;
                 self.call_end.get_or_insert_with(|| call_end.clone());
             }
             CallChange::Hold => self.is_held = true,
             CallChange::Release => self.is_held = false,
+        }
+        if self != before {
+            self.tenure.nonce = self.tenure.nonce.next();
         }
         Ok(self)
     }
 
     /// Sets the changeable part when a log reads a header back.
     #[must_use]
-    pub(crate) fn with_state(mut self, epoch: u32, call_end: Option<CallEnd>, is_held: bool) -> Self {
-        (self.epoch, self.call_end, self.is_held) = (epoch, call_end, is_held);
+    pub(crate) fn with_state(mut self, tenure: Tenure, call_end: Option<CallEnd>, is_held: bool) -> Self {
+        (self.tenure, self.call_end, self.is_held) = (tenure, call_end, is_held);
         self
     }
 
     /// The day, in UTC, on which the call is listed.
     pub(crate) fn day(&self) -> Day {
         Day::of_ms(self.started_ms)
+    }
+}
+
+/// Equal headers have equal facts. The nonce, which every write of the header changes, is none.
+impl PartialEq for CallHeader {
+    fn eq(&self, other: &Self) -> bool {
+        let state = |header: &Self| {
+            let Tenure { epoch, served, is_contended, .. } = header.tenure;
+            (epoch, served, is_contended, header.call_end.clone(), header.is_held)
+        };
+        self.is_opened_as(other) && state(self) == state(other)
     }
 }

@@ -1,6 +1,6 @@
 //! [`WriterLease`]: the right to write a call.
 
-use super::{CallHeader, CallId};
+use super::{CallHeader, CallId, Tenure};
 
 /// The right to write a call: its id and the epoch of the writer.
 ///
@@ -19,12 +19,14 @@ use super::{CallHeader, CallId};
 pub struct WriterLease {
     call_id: CallId,
     epoch: u32,
+    served: u32,
     expires_at_s: Option<i64>,
 }
 
 impl WriterLease {
-    pub(crate) fn restored(call_id: CallId, epoch: u32, expires_at_s: Option<i64>) -> Self {
-        Self { call_id, epoch, expires_at_s }
+    /// `served` is the epoch at which the writer began to serve.
+    pub(crate) fn restored(call_id: CallId, epoch: u32, served: u32, expires_at_s: Option<i64>) -> Self {
+        Self { call_id, epoch, served, expires_at_s }
     }
 
     /// The id of the call.
@@ -37,6 +39,12 @@ impl WriterLease {
         self.epoch
     }
 
+    /// The epoch at which the writer began to serve. It is lower than [`epoch`](Self::epoch) if the writer has taken its
+    /// call back from a candidate, and if this is the lease of a candidate.
+    pub(crate) fn served(&self) -> u32 {
+        self.served
+    }
+
     /// When the records may be deleted, in seconds since the Unix epoch; `None` if they do not expire.
     pub fn expires_at_s(&self) -> Option<i64> {
         self.expires_at_s
@@ -46,7 +54,7 @@ impl WriterLease {
 /// The lease of the first writer of a call whose records do not expire.
 impl From<CallId> for WriterLease {
     fn from(call_id: CallId) -> Self {
-        Self { call_id, epoch: 1, expires_at_s: None }
+        Self { call_id, epoch: 1, served: 1, expires_at_s: None }
     }
 }
 
@@ -54,6 +62,7 @@ impl From<CallId> for WriterLease {
 impl From<&CallHeader> for WriterLease {
     fn from(header: &CallHeader) -> Self {
         let expires_at_s = header.expires_at_s().filter(|_| !header.is_held());
-        Self { call_id: header.call_id().clone(), epoch: header.epoch(), expires_at_s }
+        let Tenure { epoch, served, .. } = header.tenure();
+        Self { call_id: header.call_id().clone(), epoch, served, expires_at_s }
     }
 }

@@ -52,6 +52,7 @@ mod put;
 mod redaction;
 pub(crate) mod spool;
 mod stored;
+mod tenure;
 mod writer;
 
 pub use call_end::CallEnd;
@@ -74,4 +75,8 @@ pub(crate) use redaction::redact_header;
 pub use redaction::{CardNumbers, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
-pub use writer::{CallWriter, Durability, LogWriter, Status, Submitted, Unstored, WriterSettings, WriterTask};
+pub use tenure::TenureChange;
+pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureStep};
+pub use writer::{
+    CallWriter, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
+};

@@ -3,7 +3,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{CallChange, CallHeader, CallId, CallPage, CallQuery, LogError, LoggedCall, Put, WriterLease};
+use super::{
+    CallChange, CallHeader, CallId, CallPage, CallQuery, LogError, LoggedCall, Put, TenureChange, WriterLease,
+};
 use crate::message::Record;
 
 /// The future that a method of [`CallLog`] returns.
@@ -18,10 +20,11 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   whatever order and however often. A record is stored once the future of its put returns a [`Put`].
 /// - **One writer per call.** After a call was [resumed](Self::resume_call), the log refuses the records of older
 ///   writers ([`Fenced`](super::LogErrorKind::Fenced)), however late they come, and keeps the records that they stored
-///   before. For a record that is put out of the order of the list, a backend may guarantee only that no read returns
-///   it, and must document that. So a writer that writes out of order reads [the header](Self::read_header) afterwards.
-///   A resume raises the epoch in the header before it reads the call; if the header still has the writer's epoch, the
-///   record is kept. Another message at the same position, or other contents at the same revision, is a
+///   before. It may refuse them from the first step of a [takeover](CallChange::Takeover) on; if the candidate gives up,
+///   the writer takes the call back and puts them again. For a record that is put out of the order of the list, a
+///   backend may guarantee only that no read returns it, and must document that. So a writer that writes out of order
+///   reads [the header](Self::read_header) afterwards. A takeover raises the epoch in the header before it reads the
+///   call; if the header still has the writer's epoch, the record is kept. Another message at the same position, or other contents at the same revision, is a
 ///   [conflict](super::LogErrorKind::Conflict) and changes nothing.
 /// - **Results are reliable.** A record whose put returned a [`Put`] is stored. A record whose put failed is not
 ///   stored, unless the error is [retryable](LogError::is_retryable): then its state is unknown.
@@ -91,14 +94,30 @@ pub trait CallLog: Send + Sync {
     /// such a failure the call may be partly erased; erase it again.
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
 
-    /// Takes a call over from another process: fences the older writers, then reads the call.
+    /// Fences the older writers of a call for the candidate with this lease, which has
+    /// [committed](CallChange::Takeover) to take the call over, and returns the call as the candidate will have it. No
+    /// older writer can change what is returned. Can be repeated after an error, and goes on where it stopped.
+    ///
+    /// A log that compares the epochs in every put has nothing to fence and uses this default.
+    ///
+    /// Returns the errors of [`read_call`](Self::read_call), and [`Fenced`](super::LogErrorKind::Fenced) if another
+    /// process has taken a higher epoch.
+    fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
+        Box::pin(async move {
+            self.change_call(lease.call_id(), &CallChange::Takeover(TenureChange::fence(lease))).await?;
+            self.read_call(lease.call_id()).await
+        })
+    }
+
+    /// Takes a call over from another process at once: fences the older writers, then reads the call.
+    /// [`LogWriter::resume`](super::LogWriter::resume) does this with retries and respects other candidates.
     /// [Restore](crate::MessagesManager::restore) a manager from the records, and write with the
     /// [lease](LoggedCall::lease).
     ///
     /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
     /// [`Erased`](super::LogErrorKind::Erased) if it was erased, [`Fenced`](super::LogErrorKind::Fenced) if another
-    /// process resumes the call at the same time, or the error of a backend that failed. The older writers may be
-    /// fenced despite an error.
+    /// process resumes the call at the same time, or the error of a backend that failed. After an error the older
+    /// writer can take the call back.
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             self.change_call(call_id, &CallChange::Resume).await?;
@@ -134,6 +153,10 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         (**self).erase_call(call_id)
+    }
+
+    fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
+        (**self).fence_call(lease)
     }
 
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {

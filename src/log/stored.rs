@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallEnd, CallHeader, CallId, CallerId, LogError, Tenant};
+use super::tenure::Nonce;
+use super::{CallEnd, CallHeader, CallId, CallerId, LogError, Tenant, Tenure};
 use crate::message::Map;
 
 /// A header as JSON. Fields with their initial value are left out.
@@ -20,6 +21,13 @@ pub(super) struct StoredHeader {
     expires: Option<i64>,
     #[serde(default = "first_epoch", skip_serializing_if = "is_first_epoch")]
     epoch: u32,
+    /// The epoch since which the writer serves, if it is lower.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fenced: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    taking: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<StoredCallEnd>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -48,6 +56,7 @@ fn is_first_epoch(epoch: &u32) -> bool {
 
 impl From<&CallHeader> for StoredHeader {
     fn from(header: &CallHeader) -> Self {
+        let Tenure { epoch, served, nonce, is_contended } = header.tenure();
         Self {
             id: header.call_id().as_str().to_owned(),
             started: header.started_ms(),
@@ -55,7 +64,10 @@ impl From<&CallHeader> for StoredHeader {
             caller: header.caller().map(|caller| caller.as_str().to_owned()),
             attributes: header.attributes().clone(),
             expires: header.expires_at_s(),
-            epoch: header.epoch(),
+            epoch,
+            fenced: (served != epoch).then_some(served),
+            nonce: (nonce != Nonce::default()).then(|| format!("{:x}", nonce.0)),
+            taking: is_contended,
             ended: header.call_end().map(StoredCallEnd::from),
             held: header.is_held(),
         }
@@ -79,7 +91,14 @@ impl TryFrom<StoredHeader> for CallHeader {
             header = header.with_expires_at(at_s);
         }
         let call_end = stored.ended.map(CallEnd::try_from).transpose()?;
-        Ok(header.with_state(stored.epoch, call_end, stored.held))
+        let nonce = match stored.nonce {
+            None => Nonce::default(),
+            Some(text) => {
+                Nonce::read(&text).ok_or_else(|| LogError::invalid("a nonce", "it is a hexadecimal number"))?
+            }
+        };
+        let (epoch, served) = (stored.epoch, stored.fenced.unwrap_or(stored.epoch));
+        Ok(header.with_state(Tenure { epoch, served, nonce, is_contended: stored.taking }, call_end, stored.held))
     }
 }
 

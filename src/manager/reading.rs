@@ -1,7 +1,7 @@
 //! Reads single messages by index, position or id, so that the layers above need no slice of the whole list.
 
 use super::MessagesManager;
-use crate::message::{Content, Message, MessageId, MessageWrapper, Position, ToolCallId, ToolName, ToolResult};
+use crate::message::{Content, Message, MessageId, MessageWrapper, Position, Role, ToolCallId, ToolName, ToolResult};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Iterates over [`meta_messages`](Self::meta_messages) without copying the list.
@@ -28,6 +28,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub(crate) fn result_of(&self, id: &ToolCallId) -> Option<&ToolResult> {
         let message = self.list.get(self.index_of(self.calls.get(id)?.result?))?.message();
         message.contents().iter().filter_map(Content::as_result).find(|result| result.tool_call_id() == id)
+    }
+
+    /// Returns the position after the last message of the user in memory.
+    pub(crate) fn after_last_user(&self) -> Position {
+        let last = self.list.iter().rfind(|wrapper| wrapper.role() == Role::User);
+        Position::message(last.map_or(0, |wrapper| wrapper.position().seq() + 1))
     }
 
     /// Returns the number of messages from the one with this id to the last one, or `None` if it is not in memory.

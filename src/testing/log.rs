@@ -150,6 +150,13 @@ impl<L: CallLog> CallLog for FaultyLog<L> {
         })
     }
 
+    fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
+        Box::pin(async move {
+            self.pass("fence_call", Some(lease.call_id())).await?;
+            self.log.fence_call(lease).await
+        })
+    }
+
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             self.pass("resume_call", Some(call_id)).await?;

@@ -14,7 +14,7 @@ use super::setup::Setup;
 use crate::log::CallId;
 use crate::manager::MessagesManager;
 use crate::memory::ToolHistory;
-use crate::message::{MessageId, MessageWrapper, PlainMessage, ToolCall, ToolCallId};
+use crate::message::{MessageId, MessageWrapper, PlainMessage, Position, ToolCall, ToolCallId};
 use crate::model::NoResult;
 use crate::policy::{Calibrated, CharacterEstimator, Tokens};
 
@@ -157,6 +157,13 @@ impl Core {
     /// Returns whether the model has something to answer, which may be the result of a tool that came late.
     pub fn is_answerable(&self) -> bool {
         self.manager.is_answerable() || !self.news.is_empty()
+    }
+
+    /// Returns the position after the last words of the caller and the last result of a tool, while a reply is generated or
+    /// played. The messages from there on will change again.
+    pub fn open_from(&self) -> Option<Position> {
+        let is_open = self.turn.is_some() || self.ear.oldest_needed().is_some();
+        is_open.then(|| self.manager.after_last_user())
     }
 
     pub fn now_ms(&self) -> i64 {

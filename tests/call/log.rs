@@ -1,6 +1,6 @@
 //! The log of a live call, also if the call is dropped, closed late, or taken over.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use verbale::log::{
 };
 use verbale::model::Tool;
 use verbale::testing::{FaultyLog, LogFault, SpoolMemory};
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
 
 use crate::support::{START_MS, Scripted, builder, calls, pass, read, shown, turn, words};
 
@@ -56,17 +56,37 @@ async fn each_turn_is_logged_and_close_waits_for_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reply_is_logged_during_its_playback() {
-    let log = Arc::new(MemoryLog::new());
-    let writer = writer(&log);
-    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
-    call.caller_said("How are you?").unwrap();
-    let reply = call.reply().unwrap();
-    pass(1_000).await;
-    let logged = log.read_call(&id()).await.unwrap().records;
-    assert_eq!(logged, records(&call));
-    assert_eq!(logged.len(), 3);
-    read(reply).await;
+async fn reply_is_logged_once_with_its_playback_or_after_a_while() {
+    for is_reported in [true, false] {
+        let log = Arc::new(MemoryLog::new());
+        let writes = Arc::new(AtomicUsize::new(0));
+        let counted = writes.clone();
+        let count = move |method: &str, _: Option<&CallId>, _| {
+            counted.fetch_add(usize::from(method == "put_record"), Ordering::SeqCst);
+            None
+        };
+        let (writer, task) = LogWriter::new(Arc::new(FaultyLog::new(log.clone(), count)), WriterSettings::default());
+        tokio::spawn(task.run());
+        let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+        call.caller_said("How are you?").unwrap();
+        let mut reply = call.reply().unwrap();
+        let speech = reply.speech();
+        while reply.next().await.is_some() {}
+        pass(500).await;
+        call.playback_started(speech, call.now_ms());
+        // The words of the caller do not wait.
+        assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 2);
+        pass(800).await;
+        if is_reported {
+            call.playback_finished(speech, call.now_ms());
+            pass(300).await;
+        } else {
+            pass(2_000).await;
+        }
+        let logged = log.read_call(&id()).await.unwrap().records;
+        assert_eq!((logged.len(), writes.load(Ordering::SeqCst)), (3, 3));
+        assert!(logged[2].metadata().timing(Timing::PlayEnd).is_some() == is_reported);
+    }
 }
 
 #[tokio::test(start_paused = true)]

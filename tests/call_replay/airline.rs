@@ -30,7 +30,6 @@ pub const SUMMARY: &str = "The caller asked the airline for something, and the t
 pub struct Airline {
     pub turns: FakeBedrock,
     pub summaries: FakeBedrock,
-    system: String,
     tools: Vec<String>,
     /// The recorded tool calls that are still to come.
     calls: Arc<Mutex<VecDeque<Call>>>,
@@ -48,10 +47,10 @@ impl Airline {
             FakeBedrock::answering(|_| ScriptedReply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
         let tools: BTreeSet<String> = recording.calls().map(|call| call.tool.clone()).collect();
         let calls = Arc::new(Mutex::new(recording.calls().cloned().collect()));
-        Self { turns, summaries, system: recording.system.clone(), tools: tools.into_iter().collect(), calls }
+        Self { turns, summaries, tools: tools.into_iter().collect(), calls }
     }
 
-    pub fn open(&self, log: CallWriter) -> CallSession {
+    pub fn open(&self, log: CallWriter, policy: Policy, system: &str) -> CallSession {
         let model = BedrockModel::for_turns(
             Client::from_conf(turn_client(self.turns.sdk_config()).build()),
             BedrockSettings::new(MODEL_ID),
@@ -60,14 +59,13 @@ impl Airline {
             Client::from_conf(summary_client(self.summaries.sdk_config()).build()),
             BedrockSettings::new(MODEL_ID),
         ));
-        let policy = Policy::default().with_tokens(None).with_messages(4..=10).with_keep_turns(1);
         let config = |config: Config| {
             // The recordings are typed chats with up to 26 tool calls in a row.
             let config = config.with_policy(policy).with_max_window(Tokens::from(1_000_000)).with_max_tool_rounds(27);
             config.with_first_token_timeout(Duration::from_secs(60))
         };
         let call = CallBuilder::new(model)
-            .system(self.system.as_str())
+            .system(system)
             .summarizer(summarizer)
             .config(config)
             .clock(Arc::new(TokioClock(Instant::now())), Arc::new(SequentialIds::default()))

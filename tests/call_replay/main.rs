@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
 
 mod airline;
+mod cost;
 mod history;
 mod recording;
 
@@ -20,6 +21,7 @@ use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
 use verbale::message::ToolCallError;
+use verbale::policy::Policy;
 use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Role};
 
@@ -47,7 +49,8 @@ async fn recorded_conversations_replay_without_loss() {
         let call_id = CallId::new(name.as_str()).unwrap();
         let airline = Airline::new(recording);
         let header = CallHeader::new(call_id.clone(), START_MS).unwrap();
-        let call = airline.open(writer.open(header).unwrap());
+        let policy = Policy::default().with_tokens(None).with_messages(4..=10).with_keep_turns(1);
+        let call = airline.open(writer.open(header).unwrap(), policy, &recording.system);
         for turn in &recording.turns {
             call.caller_said(turn.caller.as_str()).unwrap();
             if !turn.answers.is_empty() {

@@ -15,6 +15,8 @@ const FAREWELL: &str = "Thank you for calling.";
 pub struct Recording {
     pub name: String,
     pub system: String,
+    /// What the assistant says first.
+    pub greeting: Option<String>,
     pub turns: Vec<Turn>,
 }
 
@@ -87,7 +89,7 @@ impl Recording {
         let conversation: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let messages = conversation["messages"].as_array().unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let mut recording = Self { name, system: text(&messages[0]), turns: Vec::new() };
+        let mut recording = Self { name, system: text(&messages[0]), greeting: None, turns: Vec::new() };
         for message in &messages[1..] {
             match message["role"].as_str().unwrap() {
                 "user" => recording.turns.push(Turn { caller: text(message), answers: Vec::new() }),

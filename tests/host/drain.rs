@@ -101,11 +101,11 @@ async fn drain_reports_calls_that_another_process_took_over() {
     let log = Arc::new(MemoryLog::new());
     let (first, second) = (host(log.clone()), host(log.clone()));
     ask(&open(&first, "CA1").await.unwrap().session, "How are you?").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     let call = open(&second, "CA1").await.unwrap();
     let old = first.get(&id("CA1")).unwrap();
     old.say("One more").unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     let drained = first.drain(TIMEOUT).await;
     let refused: Vec<LogErrorKind> = drained.not_accepted.iter().map(|(_, error)| error.kind()).collect();
     assert_eq!(refused, [LogErrorKind::Fenced]);

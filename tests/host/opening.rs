@@ -41,7 +41,7 @@ async fn call_of_another_process_is_continued_and_can_be_taken_back() {
     let (first, second) = (host(log.clone()), host(log.clone()));
     let old = open(&first, "CA1").await.unwrap();
     ask(&old.session, "How are you?").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
 
     let new = open(&second, "CA1").await.unwrap();
     assert_eq!((new.is_resumed, &new.ended), (true, &None));
@@ -51,12 +51,12 @@ async fn call_of_another_process_is_continued_and_can_be_taken_back() {
     // The resumed call has the clock of the builder.
     let last_ms = new.session.conversation().metadata().last_message_ms;
     assert!(last_ms.is_some_and(|ms| ms <= new.session.now_ms()), "{last_ms:?}");
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
 
     // The first process has not noticed yet, and learns it with its next change.
     assert!(Arc::ptr_eq(&open(&first, "CA1").await.unwrap().session, &old.session));
     ask(&old.session, "Hello?").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     old.session.say("One more").unwrap();
     assert!(old.session.conversation().not_logged().is_some());
     let back = open(&first, "CA1").await.unwrap();

@@ -15,6 +15,7 @@ mod seeds;
 #[path = "../call_log/support.rs"]
 #[expect(dead_code, reason = "the tests of the contract use the rest")]
 mod support;
+mod takeover;
 mod writer;
 
 use std::sync::Arc;

@@ -1,39 +1,78 @@
-//! Takeover of a call: fences its older writers, then reads it.
+//! Takeover of a call: look, commit, fence, serve.
 //!
 //! DynamoDB cannot fence a partition, and a transaction that checks the header with each put costs twice as much. A put
-//! therefore checks only its own item, and resuming prepares every item that an older writer could still write:
+//! therefore checks only its own item, by the conditions in [`rules`](super::rules). A write to an item already stops its
+//! writer, so nothing is written before a takeover is decided, and a candidate that has not served can be taken back from.
 //!
-//! 1. Raise the header's `epoch` to a new value E, which only this writer gets. Older writers can no longer close the
-//!    call.
-//! 2. Read all items. Set the epoch of each older message and summary to E, on the condition that its revision has not
-//!    changed. Put a *fence*, an empty item of epoch E, at the position of the next message, and at the position of the
-//!    next summary after each message that no summary covers, on the condition that the position is free. If a condition
-//!    fails, the older writer was faster: repeat this step.
-//! 3. After a pass without changes, set the header's `fenced` to E. The items that this pass read are the call.
+//! The header has the highest `epoch` that a process has taken, the epoch `fenced` since which its writer serves, a
+//! `nonce`, which every write of the header changes, and `taking` while a candidate is at work.
 //!
-//! An older writer may still send requests, including late retries:
+//! 1. **Look.** The candidate reads the call and restores it. It writes nothing.
+//! 2. **Commit.** One write, on the condition that the header has the epoch and the nonce of the look. It raises the epoch
+//!    to E, which only this candidate has, and leaves `fenced` and the end of the call as they are.
+//! 3. **Fence.** Each pass reads all items. It *stamps* each message and summary that is shown: sets its epoch to E, if it
+//!    still has its revision. It puts a *fence*, an empty item of epoch E, at each position that the writer could fill: the
+//!    next message, the next summaries, and each that is missing. If a condition fails, the writer was faster, and another
+//!    pass follows. Failed requests are left to the next pass. The items that the last pass read are the call. Meanwhile
+//!    the candidate renews its nonce.
+//! 4. **Serve.** One write, on the condition that the header has epoch E and the candidate's nonce. It sets `fenced` to E
+//!    and removes the end of the call. Nothing is put and nobody is told anything before it.
 //!
-//! - *A newer revision of an item that was read.* The item now has epoch E, so the write is refused. If the write came
-//!   first, step 2 read it.
-//! - *The next message or summary.* The position has a fence, so the write is refused. If the write came first, step 2
-//!   found it instead of the free position. A writer sends records in the order of its list, so this is the first of its
-//!   records to be refused, and the writer learns that it is fenced.
-//! - *Any later message*, such as one that follows a dead letter or was sent out of order. Its position is free, so the
-//!   message is stored with the old epoch. Nobody reads it, because its epoch is older than `fenced`, and the new writer
-//!   may replace it. In these cases a writer reads the header after the put, and counts the message as stored only if the
-//!   header still has its epoch: then step 1 has not happened yet, and step 2 will read the message.
+//! A candidate that gives up changes the nonce and removes `taking`. A writer that meets a higher epoch holds its records
+//! and reads the header. If `fenced` is not its own, another process serves, and the writer has lost the call. If no
+//! candidate is at work, or its nonce has not changed for a while on the writer's own monotonic clock, the writer
+//! **reclaims** its call: one write, on the condition that epoch and nonce are those it has read and `fenced` is its own.
+//! It takes the next epoch and stamps nothing.
 //!
-//! If two processes resume a call at the same time, they get different epochs. The process with the lower epoch finds the
-//! higher one in an item, a fence or the header, and returns [`LogError::Fenced`]. A process that does not reach step 3
-//! has no lease, and has written only epochs and fences.
+//! # Why it is safe
+//!
+//! *Each step of the header happens once, or never.* Nonces do not return, so a request that is late or repeated finds
+//! another nonce and is refused. A step cannot create a header. If the header has the nonce of a refused step, the step was
+//! made and its answer was lost. Only commits and reclaims raise the epoch, by one, and only a serve sets `fenced`. So no
+//! two processes have the same epoch, `fenced` never exceeds it, and both only grow.
+//!
+//! *Either the candidate serves or the writer reclaims.* Both change the nonce that the other one's step names. After a
+//! reclaim the header has a higher epoch than the candidate; after a serve, `fenced` is not the writer's.
+//!
+//! *Who serves knows every record that counts as stored.* The writer before it has a lower epoch, and may still send
+//! requests, also late ones:
+//!
+//! - A newer revision of an item that was read. The item now has epoch E, so the write is refused. If the write came first,
+//!   the stamp found another revision, and the next pass read it.
+//! - The next message or summary, or a missing one. A fence is there, so the write is refused. If the write came first, the
+//!   fence found it, and the next pass read it.
+//! - Any later message. A writer sends records in the order of its list, so the fence refuses an earlier one first. After
+//!   a dead letter, or with a spool that an earlier process has left, it may send them out of order. Then it reads the
+//!   header after the put, and counts the record as stored only if the header still has its epoch: the commit has not
+//!   happened yet, and the passes will read the record. Otherwise nobody reads the item, because its epoch is lower than
+//!   `fenced`, and the new writer may replace it.
+//!
+//! *A reclaim loses nothing either.* The stamps and fences of the candidate have a lower epoch than the writer now has. A
+//! stamp changes no revision, and the writer may replace a stamped item by a newer revision of the same message. It may
+//! replace a fence. A stamp or a fence that arrives late does not replace what the writer has written since, which has its
+//! new epoch. Items of its earlier epochs are not older than `fenced`, so every read shows them.
+//!
+//! *Somebody can always go on.* The next candidate has a higher epoch than every item, so it can stamp or fence each
+//! of them. So has the writer after a reclaim.
+//!
+//! An erasure replaces the header by a mark without an epoch, so each later step is refused. A hold changes the nonce; a
+//! candidate that finds its own epoch in the header goes on with the new nonce. `explorer` runs these rules in every order
+//! of two candidates, a writer with a spool, dead letters, holds, ends and erasures, with requests that land late, again or
+//! never. It finds a violation if a rule is left out.
 
+#[cfg(test)]
+mod explorer;
 mod fencing;
+mod positions;
+
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::change::not_live;
 use super::table_client::Written;
 use super::{DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallHeader, CallId, LogError, LoggedCall, WriterLease};
-use fencing::Fencing;
+use crate::log::{CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease};
+use fencing::{Fenced, Fencing};
 
 /// A call whose older writers are fenced.
 pub(super) struct TakenOver {
@@ -42,85 +81,144 @@ pub(super) struct TakenOver {
 }
 
 impl DynamoLog {
-    /// Takes a call over and returns it. No older writer can change the returned records or add to them. See
+    /// Takes a call over at once and returns it. No older writer can change the returned records or add to them. See
     /// [`resume_call`](crate::log::CallLog::resume_call).
     ///
-    /// Takes two writes of the header, and a refused one if the call was resumed before. Each pass takes a consistent read
-    /// of the call, a write of each message and summary, and a write of one unit for each fence: one after each message
-    /// that no summary covers, and one for the next message. Eight requests run at a time. Each time the older writer
-    /// writes during a pass, another pass follows.
+    /// Takes a read and two writes of the header. Each pass takes a consistent read of the call, a write of each message
+    /// and summary, and a write of one unit for each fence: one after each message that no summary covers, one for the
+    /// next message, and one for each that is missing. Eight requests run at a time. Each time the older writer writes
+    /// during a pass, another pass follows.
     ///
-    /// Returns an error if the call was never opened, has expired or was erased, if another process resumed it at the same
-    /// time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again if
-    /// the error is [retryable](LogError::is_retryable). The older writers may be fenced even after an error.
+    /// Returns an error if the call was never opened, has expired or was erased, if another process takes it over at the
+    /// same time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again
+    /// if the error is [retryable](LogError::is_retryable). After an error the older writer can take the call back.
     pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let taken = self.take_over(call_id).await?;
-        let records = taken.items.into_iter().map(from_item).collect::<Result<_, _>>()?;
-        Ok(LoggedCall::new(Some(taken.header), records))
+        logged(taken.header, taken.items)
     }
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
-        let header = self.raise_epoch(call_id).await?;
-        let fencing = Fencing {
-            log: self,
-            call_id,
-            epoch: header.epoch(),
-            expires_at_s: WriterLease::from(&header).expires_at_s(),
+        let seen = self.live_header(call_id).await?;
+        let candidate = self.change_tenure(call_id, &seen.tenure().change(TenureStep::Commit, Nonce::random())).await?;
+        let serve = candidate.tenure().change(TenureStep::Serve, Nonce::random());
+        let taken = async {
+            let Fenced { items, .. } = Fencing { log: self, call_id, epoch: candidate.epoch() }.run().await?;
+            Ok(TakenOver { header: self.change_tenure(call_id, &serve).await?, items })
         };
-        let items = fencing.run().await?;
-        let header = self.finish(call_id, header.epoch()).await?;
-        self.settle_expiry(&header, &WriterLease::from(&header)).await?;
-        Ok(TakenOver { header, items })
-    }
-
-    /// Raises the epoch by one, on the condition that it has not changed since a refused attempt returned it. A request
-    /// that timed out and arrives late therefore cannot fence a later writer. After an unknown outcome, a repetition may
-    /// raise the epoch once more, which is harmless.
-    async fn raise_epoch(&self, call_id: &CallId) -> Result<CallHeader, LogError> {
-        let mut epoch = 1;
-        loop {
-            let request = self.header_update(call_id);
-            let live = request.get_condition_expression().clone().unwrap_or_default();
-            let is_current = if epoch == 1 { "attribute_not_exists(#epoch)" } else { "#epoch = :epoch" };
-            let mut request = request
-                .update_expression("SET #epoch = :next REMOVE #ended, #reason, #messages, #summaries, #last_seq")
-                .condition_expression(format!("{live} AND {is_current}"))
-                .expression_attribute_names("#epoch", names::EPOCH)
-                .expression_attribute_names("#ended", names::ENDED)
-                .expression_attribute_names("#reason", names::REASON)
-                .expression_attribute_names("#messages", names::MESSAGES)
-                .expression_attribute_names("#summaries", names::SUMMARIES)
-                .expression_attribute_names("#last_seq", names::LAST_SEQ)
-                .expression_attribute_values(":next", item::number(epoch + 1));
-            if epoch > 1 {
-                request = request.expression_attribute_values(":epoch", item::number(epoch));
-            }
-            match self.update_header(call_id, request).await? {
-                Written::Done(item) => return header::from_item(&item),
-                // Epochs only grow, so the loop ends: another process made progress in each lost round.
-                Written::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
-                    epoch = item::epoch(&found);
-                }
-                Written::Refused(found) => return Err(not_live(call_id, found.as_ref())),
-            }
+        let taken = taken.await;
+        if taken.is_err() {
+            // If this fails, too, the older writer takes the call back once it finds this candidate silent.
+            let _ = self.change_tenure(call_id, &candidate.tenure().change(TenureStep::GiveUp, Nonce::random())).await;
         }
+        taken
     }
 
-    async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<CallHeader, LogError> {
-        let request = self.header_update(call_id);
-        let live = request.get_condition_expression().clone().unwrap_or_default();
-        let request = request
-            .update_expression("SET #fenced = :epoch")
-            .condition_expression(format!("{live} AND #epoch = :epoch"))
-            .expression_attribute_names("#epoch", names::EPOCH)
-            .expression_attribute_names("#fenced", names::FENCED)
-            .expression_attribute_values(":epoch", item::number(epoch));
-        match self.update_header(call_id, request).await? {
-            Written::Done(item) => header::from_item(&item),
+    /// Fences the older writers for a candidate; see [`fence_call`](crate::log::CallLog::fence_call).
+    pub(super) async fn fence(&self, lease: &WriterLease) -> Result<LoggedCall, LogError> {
+        let Fenced { header, items } =
+            Fencing { log: self, call_id: lease.call_id(), epoch: lease.epoch() }.run().await?;
+        logged(header::from_item(&header)?, items)
+    }
+
+    /// Makes one step of a takeover: a write of the header, on the condition that [`Tenure::after`](crate::log::Tenure)
+    /// has for it.
+    pub(super) async fn change_tenure(&self, call_id: &CallId, change: &TenureChange) -> Result<CallHeader, LogError> {
+        if change.step == TenureStep::Fence {
+            let fenced = Fencing { log: self, call_id, epoch: change.epoch }.run().await?;
+            return header::from_item(&fenced.header);
+        }
+        let header = match self.update_header(call_id, self.tenure_update(call_id, change)).await? {
+            Written::Done(item) => header::from_item(&item)?,
             Written::Refused(Some(found)) if self.is_live(&found) => {
-                Err(LogError::fenced(call_id, epoch, item::epoch(&found)))
+                let tenure = header::tenure(&found);
+                match tenure.after(change) {
+                    // The step was made, and its answer was lost.
+                    Ok(after) if after == tenure => header::from_item(&found)?,
+                    Ok(_) => return Err(change.refused(call_id, Refused::Changed, &tenure)),
+                    Err(refused) => return Err(change.refused(call_id, refused, &tenure)),
+                }
             }
-            Written::Refused(found) => Err(not_live(call_id, found.as_ref())),
+            Written::Refused(found) => return Err(not_live(call_id, found.as_ref())),
+        };
+        if change.step == TenureStep::Serve {
+            self.settle_expiry(&header, &WriterLease::from(&header)).await?;
         }
+        Ok(header)
     }
+
+    /// Returns the update of a step. Its condition names the epoch and the nonce that the header must have, so it can
+    /// neither create a header nor apply late, behind another write of the header.
+    fn tenure_update(&self, call_id: &CallId, change: &TenureChange) -> UpdateItemFluentBuilder {
+        let request = self.header_update(call_id);
+        let mut condition = request.get_condition_expression().clone().unwrap_or_default();
+        let mut names = vec![("#epoch", names::EPOCH)];
+        let mut values = vec![(":nonce", item::text(change.nonce.to_text()))];
+        // A header that was never taken over has no epoch.
+        condition += if change.epoch == 1 {
+            " AND (attribute_not_exists(#epoch) OR #epoch = :epoch)"
+        } else {
+            " AND #epoch = :epoch"
+        };
+        values.push((":epoch", item::number(change.epoch)));
+        match change.seen {
+            None => {}
+            // An earlier version of this library wrote the header.
+            Some(seen) if seen == Nonce::default() => condition += " AND attribute_not_exists(#nonce)",
+            Some(seen) => {
+                condition += " AND #nonce = :seen";
+                values.push((":seen", item::text(seen.to_text())));
+            }
+        }
+        let mut update = "SET #nonce = :nonce".to_owned();
+        match change.step {
+            TenureStep::Fence | TenureStep::Renew => {}
+            TenureStep::Commit => {
+                update += ", #epoch = :next, #taking = :true";
+                names.push(("#taking", names::TAKING));
+                values.push((":next", item::number(change.epoch + 1)));
+                values.push((":true", AttributeValue::Bool(true)));
+            }
+            TenureStep::Serve => {
+                update += ", #fenced = :epoch REMOVE #taking";
+                for (placeholder, name) in ENDING {
+                    update += &format!(", {placeholder}");
+                    names.push((placeholder, name));
+                }
+                names.extend([("#taking", names::TAKING), ("#fenced", names::FENCED)]);
+            }
+            TenureStep::GiveUp => {
+                update += " REMOVE #taking";
+                names.push(("#taking", names::TAKING));
+            }
+            TenureStep::Reclaim { served } => {
+                update += ", #epoch = :next REMOVE #taking";
+                names.extend([("#taking", names::TAKING), ("#fenced", names::FENCED)]);
+                values.push((":next", item::number(change.epoch + 1)));
+                if served == 1 {
+                    condition += " AND attribute_not_exists(#fenced)";
+                } else {
+                    condition += " AND #fenced = :served";
+                    values.push((":served", item::number(served)));
+                }
+            }
+        }
+        let request = request.update_expression(update).condition_expression(condition);
+        let request =
+            names.into_iter().fold(request, |request, (at, name)| request.expression_attribute_names(at, name));
+        values.into_iter().fold(request, |request, (at, value)| request.expression_attribute_values(at, value))
+    }
+}
+
+/// The attributes of a call's end.
+const ENDING: [(&str, &str); 5] = [
+    ("#ended", names::ENDED),
+    ("#reason", names::REASON),
+    ("#messages", names::MESSAGES),
+    ("#summaries", names::SUMMARIES),
+    ("#last_seq", names::LAST_SEQ),
+];
+
+fn logged(header: CallHeader, items: Vec<Item>) -> Result<LoggedCall, LogError> {
+    let records = items.into_iter().map(from_item).collect::<Result<_, _>>()?;
+    Ok(LoggedCall::new(Some(header), records))
 }

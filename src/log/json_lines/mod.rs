@@ -121,7 +121,8 @@ impl CallLog for JsonLines {
         Box::pin(async move {
             self.write("changing", call_id, |call| {
                 let header = call.changed(call_id, change, self.now_s())?;
-                let line = (call.header() != Some(&header)).then(|| lines::of_header(&header));
+                let is_written = |known: &CallHeader| *known == header && known.tenure() == header.tenure();
+                let line = (!call.header().is_some_and(is_written)).then(|| lines::of_header(&header));
                 Ok((header, line))
             })
         })

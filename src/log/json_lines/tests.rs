@@ -66,7 +66,9 @@ fn last_header_counts_and_minimal_headers_are_read() {
     }
     let header = |state: &str| format!("{{\"call\":{{\"id\":\"CA1\",\"started\":7,\"epoch\":2{state}}},\"v\":1}}\n");
     let ended = r#","ended":{"at":9,"reason":"hangup","messages":2,"summaries":1}"#;
-    let expected = [old.to_owned(), header(""), header(ended), header(&format!("{ended},\"held\":true"))];
+    let of_nonce = |nonce: &str, state: &str| header(&format!(",\"nonce\":\"{nonce}\"{state}"));
+    let held = format!("{ended},\"held\":true");
+    let expected = [old.to_owned(), of_nonce("1", ""), of_nonce("2", ended), of_nonce("3", &held)];
     assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), expected.concat());
 
     let listed = ready(log.list_calls(&CallQuery::of_day(opened.day()))).unwrap().calls;

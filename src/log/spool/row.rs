@@ -11,6 +11,9 @@ use crate::log::{CallId, WriterLease};
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallRow {
     pub epoch: u32,
+    /// The epoch since which the writer serves, if it is lower.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at_s: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,7 +24,9 @@ pub(super) struct CallRow {
 
 impl CallRow {
     pub fn of(lease: &WriterLease) -> Self {
-        Self { epoch: lease.epoch(), expires_at_s: lease.expires_at_s(), opening: None, call_end: None }
+        let (epoch, served) = (lease.epoch(), lease.served());
+        let served = (served != epoch).then_some(served);
+        Self { epoch, served, expires_at_s: lease.expires_at_s(), opening: None, call_end: None }
     }
 
     pub fn read(json: &[u8]) -> Result<Self, Fault> {
@@ -35,12 +40,13 @@ impl CallRow {
     /// Replaces the lease, unless the new one is older.
     pub fn update_lease(&mut self, lease: &WriterLease) {
         if lease.epoch() >= self.epoch {
-            (self.epoch, self.expires_at_s) = (lease.epoch(), lease.expires_at_s());
+            let row = Self::of(lease);
+            (self.epoch, self.served, self.expires_at_s) = (row.epoch, row.served, row.expires_at_s);
         }
     }
 
     pub fn lease(&self, call_id: &CallId) -> WriterLease {
-        WriterLease::restored(call_id.clone(), self.epoch, self.expires_at_s)
+        WriterLease::restored(call_id.clone(), self.epoch, self.served.unwrap_or(self.epoch), self.expires_at_s)
     }
 }
 

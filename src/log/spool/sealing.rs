@@ -63,6 +63,7 @@ pub(super) struct Sealing {
 
 /// What a value belongs to.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "encryption"), allow(dead_code, reason = "only encryption reads the fields"))]
 pub(super) enum Sealed<'a> {
     /// The value by which a key is recognised.
     Check,

@@ -11,7 +11,7 @@ use std::slice;
 use serde_json::json;
 
 use super::*;
-use crate::log::{CallEnd, CallHeader, LogErrorKind, Tenant, WriterLease};
+use crate::log::{CallEnd, CallHeader, LogErrorKind, Tenant, Tenure, WriterLease};
 use crate::testing::SpoolMemory;
 
 fn call(id: &str) -> CallId {
@@ -162,7 +162,8 @@ fn call_is_kept_while_it_has_work() {
     let header = CallHeader::new(call("CA"), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
     let header = header.with_expires_at(900);
     let call_end = CallEnd::new(8, "hangup", 1, 0).unwrap();
-    let held = header.clone().with_state(3, Some(call_end.clone()), true);
+    let held =
+        header.clone().with_state(Tenure { epoch: 3, served: 3, ..Tenure::default() }, Some(call_end.clone()), true);
     let hello = record(0, 1, "Hello");
     spool.commit(&[SpoolChange::Open(header.clone()), SpoolChange::Open(held.clone())]).unwrap();
     spool.commit(&[SpoolChange::Close(lease("CA"), call_end.clone()), put("CA", &hello)]).unwrap();
@@ -175,7 +176,7 @@ fn call_is_kept_while_it_has_work() {
     };
     assert_eq!(after_crash(&memory).calls(None, usize::MAX).unwrap(), [whole.clone()]);
 
-    let newer = WriterLease::restored(call("CA"), 4, Some(5));
+    let newer = WriterLease::restored(call("CA"), 4, 4, Some(5));
     spool.commit(&[SpoolChange::Opened(newer.clone()), SpoolChange::Opened(lease("nobody"))]).unwrap();
     (whole.lease, whole.opening) = (newer, None);
     assert_eq!(spool.calls(None, usize::MAX).unwrap(), [whole.clone()]);

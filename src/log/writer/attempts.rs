@@ -8,6 +8,7 @@ use super::call::{Gap, Key, Waiting};
 use super::operation::Attempted;
 use super::shared::SizedRecord;
 use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
+use crate::clock::from_now;
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey};
 use crate::message::{MessageId, Record};
@@ -23,14 +24,22 @@ impl WriterTask {
         while self.running.len() < self.settings.parallel.max(1) {
             let Some(key) = self.next_due() else { return };
             let is_spool_read = self.is_spool_read(Some(&key.0));
+            let held = self.calls.get(&key).and_then(|state| self.held(state));
             let Some(state) = self.calls.get_mut(&key) else { continue };
-            if let Some(operation) = state.next_operation(self.settings.batch) {
-                state.is_busy = true;
-                let has_gap = state.gap != Gap::None || !is_spool_read;
-                let attempt = self.attempts.clone().run(state.lease.clone(), has_gap, operation);
-                let id = self.running.spawn(attempt).id();
-                self.keys.insert(id, key);
-            }
+            let Some(operation) = state.next_operation(self.settings.batch, held.map(|(from, _)| from)) else {
+                if !state.is_busy {
+                    if let Some((_, left)) = held {
+                        self.schedule(&key, left);
+                    }
+                    self.schedule_renewal(&key);
+                }
+                continue;
+            };
+            state.is_busy = true;
+            let has_gap = state.gap != Gap::None || !is_spool_read;
+            let attempt = self.attempts.clone().run(state.lease.clone(), has_gap, operation);
+            let id = self.running.spawn(attempt).id();
+            self.keys.insert(id, key);
         }
     }
 
@@ -52,6 +61,8 @@ impl WriterTask {
                 }
             }
             Some(Attempted::Closed(result)) => self.on_closed(&key, result),
+            Some(Attempted::Contested(contested)) => self.on_contested(&key, contested),
+            Some(Attempted::Renewed(result)) => self.on_renewed(&key, result),
             Some(Attempted::Erased(result)) => self.on_erased(&key, result),
             Some(Attempted::Unread(error)) => {
                 let operation = format!("reading call {} from the spool", key.0);
@@ -62,15 +73,13 @@ impl WriterTask {
                 self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, "the log panicked"));
             }
         }
+        self.schedule_renewal(&key);
         self.settle_call(&key);
     }
 
     fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {
         match result {
             Err(error) if !error.is_permanent() => {
-                if let Some(state) = self.calls.get_mut(key) {
-                    state.is_header_deferred = true;
-                }
                 return self.on_failure(key, error);
             }
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
@@ -106,14 +115,37 @@ impl WriterTask {
         match result {
             Err(error) if !error.is_permanent() => return self.on_failure(key, error),
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
-            Err(error) if error.kind() == LogErrorKind::Fenced => self.fence(key, error),
+            Err(error) if error.kind() == LogErrorKind::Fenced => return self.hold_contested(key, error),
             Err(error) => {
                 self.reject_part(key, Part::CallEnd, &error);
                 self.settle_call_end(key);
             }
-            Ok(()) => self.settle_call_end(key),
+            Ok(()) => {
+                self.settle_call_end(key);
+                if let Some(state) = self.calls.get_mut(key) {
+                    state.is_closed = true;
+                }
+            }
         }
         self.on_success(key);
+    }
+
+    fn on_renewed(&mut self, key: &Key, result: Result<(), LogError>) {
+        if let Some(state) = self.calls.get_mut(key) {
+            state.renew_at = None;
+        }
+        match result {
+            Err(error) if error.kind() == LogErrorKind::Fenced => self.hold_contested(key, error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            Err(error) if !error.is_permanent() => {
+                // A lease that is not renewed in time is lost, so the next attempt comes soon.
+                if let (Some(every), Some(state)) = (self.settings.lease_renewal, self.calls.get_mut(key)) {
+                    state.renew_at = Some(from_now(every / 8));
+                }
+                self.on_failure(key, error);
+            }
+            _ => {}
+        }
     }
 
     /// Removes the end from the work of a call, because it is stored or rejected.
@@ -132,7 +164,7 @@ impl WriterTask {
         let mut failure = None;
         for (id, error) in failed {
             match error.kind() {
-                LogErrorKind::Fenced => self.fence(key, error),
+                LogErrorKind::Fenced => return self.hold_contested(key, error),
                 LogErrorKind::Erased => self.forget(key, &error),
                 _ if error.is_permanent() => {
                     if let Some(record) = find(id) {
@@ -229,20 +261,20 @@ impl WriterTask {
         }
     }
 
-    fn on_success(&mut self, key: &Key) {
-        let linger = self.linger();
+    pub(super) fn on_success(&mut self, key: &Key) {
+        let held = self.calls.get(key).and_then(|state| self.held(state));
         let Some(state) = self.calls.get_mut(key) else { return };
         (state.failures, state.error) = (0, None);
-        let has_backlog = !state.spooled.is_empty() || state.waiting.len() > self.settings.batch;
+        let has_backlog = state.has_backlog(self.settings.batch, held.map(|(from, _)| from));
         let has_work = state.has_work();
         self.clear_trouble(Some(&key.0));
         if has_work {
-            self.schedule(key, if has_backlog { Duration::ZERO } else { linger });
+            self.schedule(key, if has_backlog { Duration::ZERO } else { self.wait(key) });
         }
     }
 
     /// Schedules a retry.
-    fn on_failure(&mut self, key: &Key, error: LogError) {
+    pub(super) fn on_failure(&mut self, key: &Key, error: LogError) {
         self.shared.count(|status| status.retried += 1);
         let is_flushing = self.is_flushing();
         let Some(state) = self.calls.get_mut(key) else { return };

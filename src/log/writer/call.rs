@@ -1,21 +1,23 @@
 //! [`CallState`]: the task's state of one call.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::shared::{CallShared, SizedRecord};
-use super::{Durability, Part, Unstored};
+use super::takeover::Watch;
+use super::{Durability, Part, Unstored, unpoisoned};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record};
 
-/// A call and the epoch of its writer.
+/// A call and the epoch since which its writer serves.
 pub(super) type Key = (CallId, u32);
 
 pub(super) fn key_of(lease: &WriterLease) -> Key {
-    (lease.call_id().clone(), lease.epoch())
+    (lease.call_id().clone(), lease.served())
 }
 
 /// The task's state of one call: the parts that have to be stored, and when the next attempt is due.
@@ -34,8 +36,13 @@ pub(super) struct CallState {
     pub gap: Gap,
     /// True while an attempt runs, or while its result is being written to the spool.
     pub is_busy: bool,
-    /// True if records are written before the header, because the last attempt at the header failed.
-    pub is_header_deferred: bool,
+    /// True while another process may be taking the call over. Its records are held until the header says who writes it.
+    pub is_contested: bool,
+    pub watch: Option<Watch>,
+    /// When the lease has to be renewed.
+    pub renew_at: Option<Instant>,
+    /// True once the end of the call is stored.
+    pub is_closed: bool,
     pub failures: u32,
     pub due: Option<Instant>,
     pub error: Option<LogError>,
@@ -81,8 +88,14 @@ pub(super) struct Spooled {
 pub(super) enum Operation {
     Open(CallHeader),
     Put(Vec<Record>),
-    PutSpooled,
+    /// The spooled records before a position, or all.
+    PutSpooled {
+        until: Option<Position>,
+    },
     Close(CallEnd),
+    /// Finds out who writes the call.
+    Contest(Option<Watch>),
+    Renew,
     Erase,
 }
 
@@ -108,7 +121,10 @@ impl CallState {
             spooled: BTreeMap::new(),
             gap: Gap::Unknown,
             is_busy: false,
-            is_header_deferred: false,
+            is_contested: false,
+            watch: None,
+            renew_at: None,
+            is_closed: false,
             failures: 0,
             due: None,
             error: None,
@@ -120,7 +136,9 @@ impl CallState {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
             // A later handle may know the expiry that an earlier one did not.
-            self.lease = handle.lease.clone();
+            let (call_id, expires_at_s) = (handle.lease.call_id().clone(), handle.lease.expires_at_s());
+            let epoch = self.lease.epoch().max(handle.lease.epoch());
+            self.lease = WriterLease::restored(call_id, epoch, handle.lease.served(), expires_at_s);
         }
         if self.gap == Gap::Unknown {
             self.gap = handle.gap;
@@ -157,30 +175,69 @@ impl CallState {
         }
     }
 
-    /// Returns the next attempt, if there is one to make now.
-    pub fn next_operation(&mut self, batch: usize) -> Option<Operation> {
+    /// Returns the first message that will change again.
+    pub fn open_from(&self) -> Option<Position> {
+        self.handles.iter().filter_map(|handle| *unpoisoned(&handle.open_from)).min()
+    }
+
+    /// Returns the number of the first accepted record from a position on.
+    pub fn first_number_from(&self, position: Position) -> Option<u64> {
+        let spooled = self.spooled.range(position..).map(|(_, spooled)| spooled.number);
+        spooled.chain(self.waiting.range(position..).map(|(_, waiting)| waiting.number)).min()
+    }
+
+    /// Returns whether work other than records from `held_from` on is left.
+    pub fn has_work_before(&self, held_from: Position) -> bool {
+        self.is_contested
+            || self.opening.is_some()
+            || !self.erase_replies.is_empty()
+            || self.waiting.range(..held_from).next().is_some()
+            || self.spooled.range(..held_from).next().is_some()
+    }
+
+    /// Returns whether more records are ready than one attempt in memory takes. Those from `held_from` on wait.
+    pub fn has_backlog(&self, batch: usize, held_from: Option<Position>) -> bool {
+        let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
+        self.spooled.range(ready).next().is_some() || self.waiting.range(ready).count() > batch
+    }
+
+    /// Returns the next attempt, if there is one to make now. Records from `held_from` on wait.
+    pub fn next_operation(&mut self, batch: usize, held_from: Option<Position>) -> Option<Operation> {
         if self.is_busy {
             return None;
         }
         if !self.erase_replies.is_empty() {
             return Some(Operation::Erase);
         }
-        let opening = self.opening.as_ref().map(|(_, header)| Operation::Open(header.clone()));
-        if opening.is_some() && !self.is_header_deferred {
-            return opening;
+        if self.is_contested {
+            return Some(Operation::Contest(self.watch));
         }
-        self.is_header_deferred = false;
-        if !self.spooled.is_empty() {
-            return Some(Operation::PutSpooled);
+        // A call without a header cannot be resumed, so no record counts as stored before the header.
+        if let Some((_, header)) = &self.opening {
+            return Some(Operation::Open(header.clone()));
+        }
+        let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
+        if self.spooled.range(ready).next().is_some() {
+            return Some(Operation::PutSpooled { until: held_from });
         }
         // Records that are being spooled were accepted first, so they reach the log first.
         let is_spooling = self.waiting.values().any(|waiting| waiting.route == Route::Spool);
-        if !is_spooling && !self.waiting.is_empty() {
-            let ready = self.waiting.values().take(batch.max(1));
-            return Some(Operation::Put(ready.map(|waiting| waiting.record.clone()).collect()));
+        if !is_spooling {
+            let ready = self.waiting.range(ready).take(batch.max(1));
+            let records: Vec<Record> = ready.map(|(_, waiting)| waiting.record.clone()).collect();
+            if !records.is_empty() {
+                return Some(Operation::Put(records));
+            }
         }
-        let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty());
-        opening.or_else(|| call_end.map(|(_, call_end)| Operation::Close(call_end.clone())))
+        let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty() && self.spooled.is_empty());
+        let renewal = self.renew_at.filter(|at| *at <= Instant::now()).map(|_| Operation::Renew);
+        call_end.map(|(_, call_end)| Operation::Close(call_end.clone())).or(renewal)
+    }
+
+    /// Returns true if the writer has a lease of the call that it may renew.
+    pub fn is_live(&self) -> bool {
+        let is_refused = self.handles.iter().all(|handle| handle.refusal.get().is_some());
+        !is_refused && self.opening.is_none() && self.call_end.is_none() && !self.is_closed
     }
 
     /// Returns true if no work is left and no handle can bring more.

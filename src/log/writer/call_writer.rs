@@ -13,7 +13,7 @@ use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
-use crate::message::{MessageWrapper, Record};
+use crate::message::{MessageWrapper, Position, Record};
 
 /// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
 pub struct CallWriter {
@@ -100,6 +100,22 @@ impl CallWriter {
         Ok(submitted)
     }
 
+    /// Submits every change. The messages from `open_from` on belong to a reply that is generated or played, so they will
+    /// change again and [wait](super::WriterSettings::with_turn_wait).
+    pub(crate) fn submit_open<W: MessageWrapper>(
+        &self,
+        manager: &mut MessagesManager<W>,
+        open_from: Option<Position>,
+    ) -> Result<Submitted, LogError> {
+        let before = std::mem::replace(&mut *unpoisoned(&self.call.open_from), open_from);
+        let submitted = self.submit(manager, LastMessage::Include)?;
+        if submitted.records == 0 && before != open_from {
+            // The waiting records may be due now.
+            self.commands.send(Command::Records(self.call.clone(), Vec::new())).map_err(|_| LogError::stopped())?;
+        }
+        Ok(submitted)
+    }
+
     /// Updates the manager: marks as logged the changes that reached the required
     /// [durability](super::WriterSettings::with_acknowledge_at). [`submit`](Self::submit) does this first.
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
@@ -139,6 +155,7 @@ impl CallWriter {
         timeout: Duration,
     ) -> Result<(), LogError> {
         let deadline = from_now(timeout);
+        *unpoisoned(&self.call.open_from) = None;
         loop {
             // Registered before `submit`, so that room freed in between is not missed.
             let room = self.room();

@@ -31,7 +31,8 @@ impl WriterTask {
                     self.add_record(&call, sized);
                 }
                 self.state_of(&call).publish_level();
-                self.schedule_if_idle(&key_of(&call.lease), self.linger());
+                let key = key_of(&call.lease);
+                self.schedule_work(&key);
             }
             Command::Close(call, call_end) => {
                 let number = self.add_part();
@@ -45,6 +46,8 @@ impl WriterTask {
                 let key = key_of(&call.lease);
                 if let Some(state) = self.calls.get_mut(&key) {
                     state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
+                    // A reply that nobody generates or plays any more does not change.
+                    self.schedule_work(&key);
                     self.settle_call(&key);
                 }
             }

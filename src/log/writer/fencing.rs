@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::WriterTask;
 use super::call::{CallState, Key, key_of};
 use super::shared::{CallShared, Erased};
+use super::{Part, WriterTask};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, WriterLease};
 
@@ -19,6 +19,9 @@ impl WriterTask {
             self.reject_record(key, record, &error);
         }
         self.clear_trouble(Some(&key.0));
+        let Some(state) = self.calls.get(key) else { return };
+        let rejected = [state.opening.as_ref().map(|_| Part::Header), state.call_end.as_ref().map(|_| Part::CallEnd)];
+        rejected.into_iter().flatten().for_each(|part| self.reject_part(key, part, &error));
         self.settle_header(key);
         self.settle_call_end(key);
     }

@@ -14,6 +14,7 @@ mod attempts;
 mod call;
 mod call_writer;
 mod commands;
+mod contest;
 mod dead_letters;
 mod fencing;
 mod flush;
@@ -24,6 +25,7 @@ mod shared;
 mod spooled;
 mod spooling;
 mod status;
+mod takeover;
 mod task;
 mod unread;
 mod unstored;
@@ -38,17 +40,21 @@ use tokio::time::timeout_at;
 pub use call_writer::{CallWriter, Submitted};
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
+pub use takeover::Takeover;
 pub use task::WriterTask;
 pub use unstored::Unstored;
 
-use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Spool, WriterLease};
+use super::{
+    CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, LoggedCall, RecordKey, Spool, WriterLease,
+};
 use crate::clock::from_now;
 use crate::manager::MessagesManager;
-use crate::message::MessageWrapper;
+use crate::message::{MessageWrapper, Record};
 use call::Gap;
 use flush::{Reply, reply_by};
 use shared::{Budget, Command, Commands, Shared};
 use status::Counters;
+use takeover::Watches;
 use unstored::{NO_ANSWER, Part};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
@@ -89,6 +95,8 @@ use unstored::{NO_ANSWER, Part};
 pub struct LogWriter {
     log: Arc<dyn CallLog>,
     spool: Option<Arc<Spool>>,
+    settings: Arc<WriterSettings>,
+    watches: Arc<Watches>,
     shared: Arc<Shared>,
     commands: Commands,
 }
@@ -109,8 +117,9 @@ impl LogWriter {
             leftovers: OnceLock::new(),
             room: Notify::new(),
         });
-        let task = WriterTask::new(log.clone(), settings, shared.clone(), inbox);
-        (Self { log, spool, shared, commands }, task)
+        let task = WriterTask::new(log.clone(), settings.clone(), shared.clone(), inbox);
+        let (settings, watches) = (Arc::new(settings), Arc::default());
+        (Self { log, spool, settings, watches, shared, commands }, task)
     }
 
     /// Opens a call that starts now. Its header is stored before its records.
@@ -141,12 +150,17 @@ impl LogWriter {
     /// Resumes a call that another process was writing, or this process before a restart. Stores the spooled records of
     /// the call, takes it over in the log, and restores it.
     ///
+    /// Reads and restores the call first, and then decides to take it over: until then nothing is written. Requests that
+    /// time out or are throttled are retried until `timeout` has passed. If the takeover fails later, the older writer
+    /// takes its call back. [`with_takeover`](WriterSettings::with_takeover) has the policy.
+    ///
     /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
     /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
     /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
     /// records could not be stored in time, and [`Damaged`](LogErrorKind::Damaged) if the records do not form a
-    /// conversation. The older writers may be fenced despite an error: resume the call again.
+    /// conversation, [`Fenced`](LogErrorKind::Fenced) if another process resumed it at the same time, and
+    /// [`Invalid`](LogErrorKind::Invalid) if the policy needs leases that are renewed.
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
@@ -154,17 +168,13 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
-        let logged = resumed
-            .map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
+        let check = |logged: &LoggedCall| restored::<W>(call_id, logged.records.clone()).map(drop);
+        let logged = self.take_over(call_id, deadline, check).await?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
-        let manager = MessagesManager::restore(logged.records).map_err(|source| {
-            let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
-            LogError::new(LogErrorKind::Damaged, text).with_source(source)
-        })?;
+        let manager = restored(call_id, logged.records)?;
         Ok((manager, self.call_with_gap(lease, Gap::None)))
     }
 
@@ -273,6 +283,13 @@ impl fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LogWriter").field("status", &self.status()).finish_non_exhaustive()
     }
+}
+
+fn restored<W: MessageWrapper>(call_id: &CallId, records: Vec<Record>) -> Result<MessagesManager<W>, LogError> {
+    MessagesManager::restore(records).map_err(|source| {
+        let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
+        LogError::new(LogErrorKind::Damaged, text).with_source(source)
+    })
 }
 
 /// How long the task may take for a reply if the caller gives no timeout.

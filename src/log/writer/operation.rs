@@ -6,8 +6,11 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::call::Operation;
-use crate::log::{CallChange, CallLog, LogError, LogErrorKind, Put, Spool, WriterLease};
-use crate::message::{MessageId, Record};
+use super::contest::Contested;
+use crate::log::{
+    CallChange, CallLog, LogError, LogErrorKind, Nonce, Put, Spool, TenureChange, TenureStep, WriterLease,
+};
+use crate::message::{MessageId, Position, Record};
 
 /// The result of an attempt.
 pub(super) enum Attempted {
@@ -19,6 +22,8 @@ pub(super) enum Attempted {
         failed: Vec<(MessageId, LogError)>,
     },
     Closed(Result<(), LogError>),
+    Contested(Contested),
+    Renewed(Result<(), LogError>),
     Erased(Result<(), LogError>),
     /// The records could not be read from the spool.
     Unread(Box<dyn std::error::Error + Send + Sync>),
@@ -46,7 +51,7 @@ impl Attempts {
                 Attempted::Opened(self.with_timeout("opening", &lease, self.log.open_call(&header)).await)
             }
             Operation::Put(records) => self.put(&lease, has_gap, records, false).await,
-            Operation::PutSpooled => match self.read_spool(&lease).await {
+            Operation::PutSpooled { until } => match self.read_spool(&lease, until).await {
                 Ok(records) if records.is_empty() => Attempted::Unread("the spool has no records of the call".into()),
                 Ok(records) => self.put(&lease, has_gap, records, true).await,
                 Err(error) => Attempted::Unread(error.into()),
@@ -55,6 +60,14 @@ impl Attempts {
                 let change = CallChange::Close { lease: lease.clone(), call_end };
                 let closed = self.with_timeout("closing", &lease, self.log.change_call(call_id, &change)).await;
                 Attempted::Closed(closed.map(drop))
+            }
+            Operation::Contest(watch) => Attempted::Contested(self.contest(&lease, watch, Nonce::random()).await),
+            Operation::Renew => {
+                let (step, epoch, nonce) = (TenureStep::Renew, lease.epoch(), Nonce::random());
+                let change = CallChange::Takeover(TenureChange { step, epoch, seen: None, nonce });
+                let renewed =
+                    self.with_timeout("renewing the lease of", &lease, self.log.change_call(call_id, &change));
+                Attempted::Renewed(renewed.await.map(drop))
             }
             Operation::Erase => {
                 Attempted::Erased(self.with_timeout("erasing", &lease, self.log.erase_call(call_id)).await)
@@ -103,12 +116,12 @@ impl Attempts {
     async fn check_ownership(&self, lease: &WriterLease) -> Result<(), LogError> {
         let header = self.with_timeout("checking", lease, self.log.read_header(lease.call_id())).await?;
         match header.map(|header| header.epoch()).filter(|current| *current > lease.epoch()) {
-            Some(current) => Err(LogError::fenced(lease.call_id(), lease.epoch(), current)),
+            Some(current) => Err(LogError::superseded(lease.call_id(), lease.epoch(), current)),
             None => Ok(()),
         }
     }
 
-    async fn with_timeout<T>(
+    pub(super) async fn with_timeout<T>(
         &self,
         verb: &str,
         lease: &WriterLease,
@@ -119,9 +132,12 @@ impl Attempts {
         timeout(self.timeout, request).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 
-    async fn read_spool(&self, lease: &WriterLease) -> Result<Vec<Record>, LogError> {
+    async fn read_spool(&self, lease: &WriterLease, until: Option<Position>) -> Result<Vec<Record>, LogError> {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (lease.call_id().clone(), self.batch);
-        super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES)).await
+        let read = super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES));
+        let mut records = read.await?;
+        records.retain(|record| until.is_none_or(|until| record.position() < until));
+        Ok(records)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Durability;
+use super::{Durability, Takeover};
 use crate::clock::{Randomness, SystemRandomness, backoff, with_jitter};
 use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
@@ -18,13 +18,20 @@ pub struct WriterSettings {
     backoff: Duration,
     pub(super) max_backoff: Duration,
     pub(super) linger: Duration,
+    turn_wait: Option<Duration>,
     pub(super) max_call_bytes: usize,
     pub(super) max_bytes: usize,
     acknowledge_at: Option<Durability>,
     randomness: Arc<dyn Randomness>,
+    pub(super) takeover: Takeover,
+    pub(super) lease_renewal: Option<Duration>,
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) redactors: Redactors,
 }
+
+/// The default of [`turn_wait`](WriterSettings::with_turn_wait): without a spool, and longer than a reply is played with one.
+const TURN_WAIT: Duration = Duration::from_secs(2);
+const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
 
 impl Default for WriterSettings {
     fn default() -> Self {
@@ -35,10 +42,13 @@ impl Default for WriterSettings {
             backoff: Duration::from_millis(50),
             max_backoff: Duration::from_secs(10),
             linger: Duration::from_millis(200),
+            turn_wait: None,
             max_call_bytes: 4 << 20,
             max_bytes: 256 << 20,
             acknowledge_at: None,
             randomness: Arc::new(SystemRandomness),
+            takeover: Takeover::Now,
+            lease_renewal: None,
             spool: None,
             redactors: Redactors::default(),
         }
@@ -110,6 +120,18 @@ impl WriterSettings {
         self
     }
 
+    /// Sets how long the messages of a reply may wait for its end and for the report that it was played, which change
+    /// them again; 2 s by default, and 30 s with a spool, which has them meanwhile.
+    ///
+    /// Each message of a reply is then written once instead of two or three times. A host that dies without a spool
+    /// loses the messages of a reply that wait, never the words of the caller. A flush, a tool that acts, and the end of
+    /// the call do not wait. `Duration::ZERO` writes each change.
+    #[must_use]
+    pub fn with_turn_wait(mut self, longest: Duration) -> Self {
+        self.turn_wait = Some(longest);
+        self
+    }
+
     /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
     /// takes longer has failed and is retried.
     #[must_use]
@@ -132,6 +154,29 @@ impl WriterSettings {
     pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
         self.randomness = randomness;
         self
+    }
+
+    /// Sets when [`resume`](super::LogWriter::resume) takes a call over; at once by default.
+    #[must_use]
+    pub fn with_takeover(mut self, takeover: Takeover) -> Self {
+        self.takeover = takeover;
+        self
+    }
+
+    /// Makes the writer renew its leases: it changes the header of each live call this often, so that
+    /// [`Takeover::IfSilentFor`] can tell whether its writer is alive. Off by default.
+    ///
+    /// Each renewal writes the header, which costs as much as closing a call: 2 write units in DynamoDB, or 3 with a
+    /// caller. Renewed every 10 s, a call of 5 minutes costs 60 write units more.
+    #[must_use]
+    pub fn with_lease_renewal(mut self, every: Duration) -> Self {
+        self.lease_renewal = Some(every);
+        self
+    }
+
+    /// How long the messages of a reply may wait for their last change.
+    pub(super) fn turn_wait(&self) -> Duration {
+        self.turn_wait.unwrap_or(if self.spool.is_some() { TURN_WAIT_WITH_SPOOL } else { TURN_WAIT })
     }
 
     /// The durability at which changes count as logged. Without a spool, nothing is ever spooled.

@@ -11,7 +11,7 @@ use super::status::{Counters, Status};
 use super::{Durability, Part, Unstored, unpoisoned};
 use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, WriterLease};
 use crate::manager::Receipt;
-use crate::message::Record;
+use crate::message::{Position, Record};
 
 /// A command from a handle to the task.
 pub(super) enum Command {
@@ -19,6 +19,7 @@ pub(super) enum Command {
     Begin(Arc<CallShared>),
     /// The header of a call has to be stored.
     Open(Arc<CallShared>, CallHeader),
+    /// Records to store. Without any, the reply of the call has ended.
     Records(Arc<CallShared>, Vec<SizedRecord>),
     Close(Arc<CallShared>, CallEnd),
     /// The handle of a call was dropped.
@@ -105,12 +106,22 @@ pub(super) struct CallShared {
     pub refusal: OnceLock<LogError>,
     /// The level of the call's least durable record.
     pub level: watch::Sender<Durability>,
+    /// The first message of the reply that is generated or played. It and later ones will change again.
+    pub open_from: Mutex<Option<Position>>,
 }
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
         let level = watch::Sender::new(Durability::Stored);
-        Self { lease, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), refusal: OnceLock::new(), level }
+        Self {
+            lease,
+            gap,
+            bytes: AtomicUsize::new(0),
+            receipts: Mutex::default(),
+            refusal: OnceLock::new(),
+            level,
+            open_from: Mutex::default(),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl WriterTask {
             }
             self.settle_part(number);
         }
-        self.schedule_if_idle(key, self.linger());
+        self.schedule_work(key);
         self.settle_call(key);
     }
 

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -19,6 +20,7 @@ use super::spooling::{Spooling, next_done};
 use super::{Unstored, WriterSettings, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallId, CallLog};
+use crate::message::Position;
 
 /// The task of a [`LogWriter`](super::LogWriter). Run it once per process with `tokio::spawn(task.run())`, and keep the
 /// join handle to await its end.
@@ -121,9 +123,39 @@ impl WriterTask {
         if self.is_flushing() { Duration::ZERO } else { self.settings.linger }
     }
 
+    /// Returns the first message of a call that waits for its last change, and how long it may still wait.
+    pub(super) fn held(&self, state: &CallState) -> Option<(Position, Duration)> {
+        /// A larger reply is written while it is spoken.
+        const MAX_BYTES: usize = 64 << 10;
+        let bytes: usize = state.handles.iter().map(|handle| handle.bytes.load(Ordering::Relaxed)).sum();
+        let held_from = state.open_from().filter(|_| !self.is_flushing() && bytes <= MAX_BYTES)?;
+        let since = self.outstanding.get(&state.first_number_from(held_from)?)?;
+        let left = self.settings.turn_wait().saturating_sub(since.elapsed());
+        (!left.is_zero()).then_some((held_from, left))
+    }
+
+    /// Returns how long the work of a call waits: for a newer revision, or for the last change of a reply.
+    pub(super) fn wait(&self, key: &Key) -> Duration {
+        let held = self.calls.get(key).and_then(|state| Some((state, self.held(state)?)));
+        match held {
+            Some((state, (held_from, left))) if !state.has_work_before(held_from) => left.max(self.linger()),
+            _ => self.linger(),
+        }
+    }
+
     /// Returns true if a caller waits for a flush, or the task is about to end.
     pub(super) fn is_flushing(&self) -> bool {
         !self.flushes.is_empty() || self.inbox.is_closed()
+    }
+
+    /// Schedules the new work of a call. Does not shorten a backoff.
+    pub(super) fn schedule_work(&mut self, key: &Key) {
+        let wait = self.wait(key);
+        if self.calls.get(key).is_some_and(|state| state.failures == 0 && state.has_work()) {
+            self.schedule(key, wait);
+        } else {
+            self.schedule_if_idle(key, wait);
+        }
     }
 
     /// Schedules a call after `wait`, or keeps an earlier schedule.
@@ -182,6 +214,18 @@ impl WriterTask {
 
     fn update_lag(&self) {
         *unpoisoned(&self.shared.counters.oldest) = self.outstanding.values().next().copied();
+    }
+
+    /// Schedules the next renewal of a call's lease.
+    pub(super) fn schedule_renewal(&mut self, key: &Key) {
+        let Some(every) = self.settings.lease_renewal else { return };
+        let Some(state) = self.calls.get_mut(key) else { return };
+        if !state.is_live() {
+            state.renew_at = None;
+            return;
+        }
+        let at = *state.renew_at.get_or_insert_with(|| from_now(every));
+        self.schedule_if_idle(key, at.saturating_duration_since(Instant::now()));
     }
 
     /// Publishes the level of a call after its work changed, and removes its state if it has no work and no handles.

@@ -74,6 +74,9 @@ pub async fn call_log_conformance<L: CallLog>(make_log: impl AsyncFn(Arc<ManualC
         "every change of a header keeps caller and attributes": |log, clock| callers::changes_keep_caller_and_attributes(&log);
         "a resumed call refuses older writers": |log, clock| takeover::older_writer_is_refused(&log);
         "each resume has an epoch of its own": |log, clock| takeover::each_writer_has_its_own_epoch(&log);
+        "a writer takes its call back from a candidate": |log, clock| takeover::writer_takes_its_call_back(&log);
+        "a step of a takeover can be repeated": |log, clock| takeover::step_with_a_lost_answer_is_repeated(&log);
+        "every write of a header changes its nonce": |log, clock| takeover::every_write_of_the_header_changes_its_nonce(&log);
         "a resumed call continues": |log, clock| takeover::conversation_continues_in_another_process(&log);
         "a call that is not open cannot be changed": |log, clock| changes::unopened_or_erased_call_cannot_be_changed(&log);
         "the first end of a call is kept": |log, clock| changes::call_ends_once(&log);

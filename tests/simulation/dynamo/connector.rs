@@ -19,15 +19,42 @@ use super::operation::Answer;
 use super::server::{Server, Visit};
 
 #[derive(Clone)]
-pub struct Connector(Arc<Mutex<Server>>);
+pub struct Connector {
+    server: Arc<Mutex<Server>>,
+    death: Option<Arc<Mutex<Death>>>,
+}
+
+/// The death of a client's process at one of its requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Death {
+    /// The number of requests that get an answer.
+    pub after: u64,
+    /// Whether the request after them still arrives.
+    pub sends_the_next: bool,
+}
 
 impl Connector {
     pub fn new(server: Arc<Mutex<Server>>) -> Self {
-        Self(server)
+        Self { server, death: None }
+    }
+
+    pub fn with_death(server: Arc<Mutex<Server>>, death: Arc<Mutex<Death>>) -> Self {
+        Self { server, death: Some(death) }
+    }
+
+    /// Counts a request. Returns whether it arrives, and whether its client hears the answer.
+    fn is_alive(&self) -> (bool, bool) {
+        let Some(death) = &self.death else { return (true, true) };
+        let mut death = death.lock().unwrap_or_else(PoisonError::into_inner);
+        if death.after > 0 {
+            death.after -= 1;
+            return (true, true);
+        }
+        (std::mem::take(&mut death.sends_the_next), false)
     }
 
     fn server(&self) -> MutexGuard<'_, Server> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Delivers a sent request independently of its client: it is applied at its time even if the client has given up.
@@ -118,6 +145,10 @@ impl HttpClient for Connector {
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let (arrives, is_heard) = self.is_alive();
+        if !arrives {
+            return HttpConnectorFuture::new(std::future::pending());
+        }
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let operation = target.strip_prefix("DynamoDB_20120810.").unwrap_or_default();
         let visit = self.server().arrive(operation, request.body().bytes().unwrap_or_default());
@@ -135,7 +166,8 @@ impl HttpConnector for Connector {
                 drop(server);
                 return connector.response(Err(error), |body| body);
             }
-            connector.serve(visit).await
+            let response = connector.serve(visit).await;
+            if is_heard { response } else { std::future::pending().await }
         })
     }
 }

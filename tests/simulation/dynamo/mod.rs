@@ -41,6 +41,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region, Sta
 use aws_smithy_async::rt::sleep::TokioSleep;
 
 use connector::Connector;
+pub use connector::Death;
 use server::Server;
 
 /// A fake DynamoDB. Clones and their clients share the tables.
@@ -67,12 +68,21 @@ impl Dynamo {
 
     /// Returns a client of the SDK with the settings of the log: its timeouts and one attempt.
     pub fn client(&self) -> Client {
+        self.client_of(Connector::new(Arc::clone(&self.0)))
+    }
+
+    /// Returns a client of a process that dies at one of its requests. The death counts down.
+    pub fn mortal_client(&self, death: &Arc<Mutex<Death>>) -> Client {
+        self.client_of(Connector::with_death(Arc::clone(&self.0), Arc::clone(death)))
+    }
+
+    fn client_of(&self, connector: Connector) -> Client {
         let config = verbale::dynamodb::log_client(Config::builder())
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static("eu-central-1"))
             .endpoint_url("http://dynamodb.invalid")
             .credentials_provider(Credentials::new("simulation", "simulation", None, None, "simulation"))
-            .http_client(Connector::new(Arc::clone(&self.0)))
+            .http_client(connector)
             .time_source(self.clock())
             .sleep_impl(TokioSleep::new())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())

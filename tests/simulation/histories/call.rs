@@ -36,6 +36,8 @@ pub struct Call {
     pub is_held: bool,
     /// An erasure was requested; the end of the history shows whether it succeeded.
     pub is_erasing: bool,
+    /// A rival has tried to take the call over. Its last step may land late, and then the owner has lost the call.
+    pub is_disputed: bool,
     /// Dead letters leave a gap, so the records cannot be restored.
     pub is_broken: bool,
     generation: u64,
@@ -46,6 +48,8 @@ pub struct Owner {
     pub process: usize,
     pub manager: Manager,
     pub lease: WriterLease,
+    /// The epoch in the table since which the owner serves.
+    pub served: u32,
     /// `None` after the end of the call.
     pub writer: Option<CallWriter>,
     pub call_end: Option<CallEnd>,
@@ -75,6 +79,7 @@ impl Call {
             has_large: false,
             is_held: false,
             is_erasing: false,
+            is_disputed: false,
             is_broken: false,
             generation: number << 32,
         }
@@ -88,11 +93,13 @@ impl Call {
 
     /// Sets the owner of the call.
     pub fn begin(&mut self, process: usize, writer: CallWriter, records: Vec<Record>, clock: Arc<dyn Clock>) {
+        self.is_disputed = false;
         let manager = Manager::restore(records).unwrap().with_clock(clock, self.ids());
         self.owner = Some(Owner {
             process,
             manager,
             lease: writer.lease().clone(),
+            served: writer.lease().epoch(),
             writer: Some(writer),
             call_end: None,
             submitted: Newest::new(),
@@ -159,7 +166,8 @@ impl Call {
             }
             Err(error) => {
                 let is_fenced = error.kind() == LogErrorKind::Fenced;
-                let is_expected = error.kind() == LogErrorKind::Erased && self.is_erasing || is_fenced && of.is_some();
+                let is_expected = error.kind() == LogErrorKind::Erased && self.is_erasing
+                    || is_fenced && (of.is_some() || self.is_disputed);
                 assert!(is_expected, "call {} is over for its owner: {error}", self.id);
                 trace.count(
                     "fenced writer refused",

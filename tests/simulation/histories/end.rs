@@ -23,6 +23,7 @@ impl World {
         tokio::time::sleep(RECOVERY).await;
         // The SDK corrects its clock after the first request.
         let _ = self.log.read_call(&self.calls[0].id).await;
+        self.find_lost_calls();
         for index in 0..self.calls.len() {
             if std::mem::take(&mut self.calls[index].is_held) {
                 // The release fails if the call was never opened, which is harmless.

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use verbale::LastMessage;
 use verbale::log::{CallChange, CallEnd, CallLog, Durability, LogErrorKind};
+use verbale::{LastMessage, PlainMessage};
 
 use super::check;
 use super::words;
 use super::world::World;
 
+const LONG: Duration = Duration::from_secs(20);
+
 impl World {
     pub async fn step(&mut self) {
+        self.find_lost_calls();
         let index = self.dice.below(self.calls.len() as u64) as usize;
         let process = self.dice.below(self.processes.len() as u64) as usize;
         match self.dice.below(200) {
@@ -20,7 +23,8 @@ impl World {
             152..=161 => self.flush(process).await,
             162..=167 => self.kill_process(process).await,
             168..=173 => self.kill_task(process).await,
-            174..=177 => self.take_over(index).await,
+            174..=175 => self.take_over(index).await,
+            176..=177 => self.dispute(index).await,
             178..=179 => self.erase(index).await,
             180..=182 => self.hold(index).await,
             183..=188 => self.finish(index).await,
@@ -165,6 +169,43 @@ impl World {
         for _ in 0..2 {
             if self.resume(index).await {
                 return;
+            }
+        }
+    }
+
+    /// A rival begins to take a call over, and dies, gives up, or succeeds before its service takes the call.
+    async fn dispute(&mut self, index: usize) {
+        let Some(owner) = &self.calls[index].owner else { return };
+        let (of_owner, id) = (owner.process, self.calls[index].id.clone());
+        self.rival();
+        let writer = self.processes[1 - of_owner].writer.clone();
+        let patience = Duration::from_millis(self.dice.below(4_000));
+        let resume = writer.resume::<PlainMessage>(&id, if self.dice.chance(0.5) { LONG } else { patience });
+        let outcome = tokio::time::timeout(patience, resume).await;
+        let is_taken = matches!(outcome, Ok(Ok(_)));
+        self.trace.say(format!("a rival tries to take call {id} over: {is_taken}"));
+        self.trace.count("takeover died or gave up", u64::from(!is_taken));
+        (self.calls[index].is_disputed, self.calls[index].was_resumed) = (true, true);
+        drop(outcome);
+        self.find_lost_calls();
+    }
+
+    /// Finds the owners of disputed calls that have lost them.
+    pub fn find_lost_calls(&mut self) {
+        let items = self.dynamo.items("verbale");
+        for call in self.calls.iter_mut().filter(|call| call.is_disputed) {
+            let header = items.get(&(format!("CALL#{}", call.id), "CALL".to_owned()));
+            let number = |name: &str| header.and_then(|header| header.get(name)?.as_n()?.parse().ok()).unwrap_or(1);
+            let (epoch, served): (u32, u32) = (number("epoch"), number("fenced"));
+            let is_taking = header.is_some_and(|header| header.contains_key("taking"));
+            let Some(owner) = &call.owner else { continue };
+            if served != owner.served {
+                call.was_resumed = true;
+                call.zombies.extend(call.owner.take());
+                call.promised_at_home.clear();
+                self.trace.count("call lost to a dead rival", 1);
+            } else if epoch > served && !is_taking && call.is_disputed {
+                self.trace.count("call taken back or given up", 1);
             }
         }
     }

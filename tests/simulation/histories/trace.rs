@@ -20,6 +20,9 @@ struct Lines {
 pub const EVENTS: &[&str] = &[
     "call resumed",
     "call taken over",
+    "call taken back or given up",
+    "call lost to a dead rival",
+    "takeover died or gave up",
     "clock stepped back",
     "commit of the spool failed or found no room",
     "erased",

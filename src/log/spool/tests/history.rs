@@ -122,9 +122,13 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
     (0..19, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
         let record = record(seq, revision, &text);
         let key = RecordKey::of(&record);
-        let lease = WriterLease::restored(call_id.clone(), epoch, (epoch == 2).then_some(7));
+        let lease = WriterLease::restored(call_id.clone(), epoch, epoch, (epoch == 2).then_some(7));
         match kind {
-            0 => SpoolChange::Open(CallHeader::new(call_id, i64::from(seq)).unwrap().with_state(epoch, None, false)),
+            0 => SpoolChange::Open(CallHeader::new(call_id, i64::from(seq)).unwrap().with_state(
+                Tenure { epoch, served: epoch, ..Tenure::default() },
+                None,
+                false,
+            )),
             1 => SpoolChange::Opened(lease),
             2 => SpoolChange::Close(lease, CallEnd::new(5, "hangup", seq, 0).unwrap()),
             3 => SpoolChange::Closed(call_id),

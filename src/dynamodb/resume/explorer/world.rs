@@ -1,0 +1,238 @@
+//! The state of the explored world: the items of a call, the requests on their way, and the processes.
+
+use super::candidate::Candidate;
+use super::owner::Owner;
+use super::{Limits, Mutant};
+use crate::dynamodb::rules::Slot;
+use crate::log::{Nonce, Refused, Tenure, TenureChange, TenureStep};
+
+pub const SLOTS: usize = 4;
+
+/// A message and its revision in each slot.
+pub type Known = [Option<(u8, u32)>; SLOTS];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Request {
+    Header { step: Step, epoch: u32, seen: Option<Nonce>, nonce: Nonce },
+    Close { epoch: u32 },
+    Put { epoch: u32, served: u32, slot: u8, id: u8, revision: u32 },
+    Stamp { epoch: u32, slot: u8, read: u32 },
+    Fence { epoch: u32, served: u32, slot: u8 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    Commit,
+    Serve,
+    GiveUp,
+    Reclaim { served: u32 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Done,
+    Changed,
+    Superseded,
+    Gone,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Begin,
+    /// A request lands and nobody hears the answer.
+    Late(Request),
+    Hold,
+    EraseHeader,
+    EraseItems,
+    Owner(&'static str, Option<Request>),
+    Candidate(u8, &'static str, Option<Request>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct World {
+    /// `None` after an erasure.
+    pub header: Option<Tenure>,
+    pub has_ended: bool,
+    pub slots: [Slot<u8>; SLOTS],
+    /// The requests that may still land, sorted.
+    pub flight: Vec<Request>,
+    pub owner: Owner,
+    pub candidates: Vec<Candidate>,
+    pub acknowledged: Known,
+    /// What is left of the limits.
+    pub left: Limits,
+}
+
+impl World {
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            header: Some(Tenure { nonce: Nonce(1), ..Tenure::default() }),
+            has_ended: false,
+            slots: [Slot::Free; SLOTS],
+            flight: Vec::new(),
+            owner: Owner::new(),
+            candidates: vec![Candidate::new(); usize::from(limits.candidates)],
+            acknowledged: Known::default(),
+            left: limits,
+        }
+    }
+
+    /// Sends a request, which may land from now on.
+    pub fn send(&mut self, request: Request) {
+        if let Err(at) = self.flight.binary_search(&request) {
+            self.flight.insert(at, request);
+        }
+    }
+
+    /// Applies a request.
+    pub fn land(&mut self, request: &Request) -> Answer {
+        match *request {
+            Request::Header { step, epoch, seen, nonce } => {
+                let Some(tenure) = self.header else { return Answer::Gone };
+                let step = match step {
+                    Step::Commit => TenureStep::Commit,
+                    Step::Serve => TenureStep::Serve,
+                    Step::GiveUp => TenureStep::GiveUp,
+                    Step::Reclaim { served } => TenureStep::Reclaim { served },
+                };
+                let seen = seen.filter(|_| self.left.mutant != Mutant::NoNonce);
+                match tenure.after(&TenureChange { step, epoch, seen, nonce }) {
+                    Ok(after) => {
+                        self.has_ended &= after.served == tenure.served;
+                        self.header = Some(after);
+                        Answer::Done
+                    }
+                    Err(Refused::Changed) => Answer::Changed,
+                    Err(Refused::Superseded) => Answer::Superseded,
+                }
+            }
+            Request::Close { epoch } => match self.header {
+                None => Answer::Gone,
+                Some(tenure) if tenure.epoch > epoch => Answer::Superseded,
+                Some(_) => {
+                    self.has_ended = true;
+                    Answer::Done
+                }
+            },
+            Request::Put { epoch, served, slot, id, revision } => {
+                let found = &mut self.slots[usize::from(slot)];
+                if found.may_put(epoch, served, &id, revision) {
+                    *found = Slot::Record { epoch, id, revision };
+                    return Answer::Done;
+                }
+                match found {
+                    Slot::Erased => Answer::Gone,
+                    Slot::Fence { epoch: current } | Slot::Record { epoch: current, .. } if *current > epoch => {
+                        Answer::Superseded
+                    }
+                    // The log has this revision or a newer one.
+                    Slot::Record { id: same, .. } if *same == id => Answer::Done,
+                    _ => Answer::Changed,
+                }
+            }
+            Request::Stamp { epoch, slot, read } => {
+                let found = &mut self.slots[usize::from(slot)];
+                let may_stamp = found.may_stamp(epoch, read);
+                match found {
+                    Slot::Record { epoch: stamped, .. } if may_stamp => {
+                        *stamped = epoch;
+                        Answer::Done
+                    }
+                    found => refused_candidate(found, epoch),
+                }
+            }
+            Request::Fence { epoch, served, slot } => {
+                let found = &mut self.slots[usize::from(slot)];
+                if found.may_fence(epoch, served) {
+                    *found = Slot::Fence { epoch };
+                    return Answer::Done;
+                }
+                refused_candidate(found, epoch)
+            }
+        }
+    }
+
+    /// The records that a read shows.
+    pub fn shown(&self) -> Known {
+        let Some(tenure) = self.header else { return Known::default() };
+        self.slots.map(|slot| match slot {
+            Slot::Record { id, revision, .. } if slot.is_shown(tenure.served) => Some((id, revision)),
+            _ => None,
+        })
+    }
+
+    pub fn acknowledge(&mut self, slot: u8, id: u8, revision: u32) {
+        let known = &mut self.acknowledged[usize::from(slot)];
+        // A different message stays, so that the check sees both.
+        let newest = known.filter(|(other, _)| *other == id).map_or(revision, |(_, newest)| newest.max(revision));
+        *known = Some((id, newest));
+    }
+
+    pub fn successors(&self, next: &mut Vec<(Action, Self)>) {
+        for request in &self.flight {
+            let mut world = self.clone();
+            world.land(request);
+            next.push((Action::Late(*request), world));
+        }
+        self.owner_actions(next);
+        for number in 0..self.candidates.len() {
+            self.candidate_actions(number, next);
+        }
+        if self.left.holds > 0
+            && let Some(tenure) = self.header
+        {
+            let mut world = self.clone();
+            world.left.holds -= 1;
+            world.header = Some(Tenure { nonce: Nonce(900 + u128::from(self.left.holds)), ..tenure });
+            next.push((Action::Hold, world));
+        }
+        if self.left.erasures > 0 && self.header.is_some() {
+            let mut world = self.clone();
+            (world.left.erasures, world.header) = (0, None);
+            next.push((Action::EraseHeader, world));
+        }
+        if self.header.is_none() && self.slots.iter().any(|slot| !matches!(slot, Slot::Free | Slot::Erased)) {
+            let mut world = self.clone();
+            world.slots = self.slots.map(|slot| if slot == Slot::Free { slot } else { Slot::Erased });
+            next.push((Action::EraseItems, world));
+        }
+    }
+
+    /// Drops the requests that can never be applied again, because epochs only grow and nonces never return.
+    pub fn forget_dead_requests(&mut self) {
+        let (header, slots, mutant) = (self.header, self.slots, self.left.mutant);
+        self.flight.retain(|request| match *request {
+            Request::Header { epoch, seen, .. } => header.is_some_and(|header| {
+                header.epoch == epoch && (seen == Some(header.nonce) || mutant == Mutant::NoNonce)
+            }),
+            Request::Close { epoch } => header.is_some_and(|header| header.epoch <= epoch),
+            Request::Put { epoch, slot, id, revision, .. } => match slots[usize::from(slot)] {
+                Slot::Free => true,
+                Slot::Erased => false,
+                Slot::Fence { epoch: found } => found <= epoch,
+                Slot::Record { epoch: found, id: same, revision: newest } => {
+                    found < epoch || found == epoch && same == id && newest < revision
+                }
+            },
+            Request::Stamp { epoch, slot, .. } => match slots[usize::from(slot)] {
+                Slot::Free => true,
+                Slot::Erased => false,
+                Slot::Fence { epoch: found } => found <= epoch,
+                Slot::Record { epoch: found, .. } => found < epoch,
+            },
+            Request::Fence { epoch, slot, .. } => match slots[usize::from(slot)] {
+                Slot::Free => true,
+                Slot::Erased => false,
+                Slot::Fence { epoch: found } | Slot::Record { epoch: found, .. } => found < epoch,
+            },
+        });
+    }
+}
+
+fn refused_candidate(found: &Slot<u8>, candidate: u32) -> Answer {
+    match found {
+        Slot::Erased => Answer::Gone,
+        Slot::Fence { epoch } | Slot::Record { epoch, .. } if *epoch > candidate => Answer::Superseded,
+        _ => Answer::Changed,
+    }
+}

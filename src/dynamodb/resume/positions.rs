@@ -1,0 +1,94 @@
+//! The positions that an older writer could fill: the next ones, and those that the log has not got.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use crate::dynamodb::{Item, item, names};
+use crate::message::Position;
+
+/// The most open positions of one kind that are returned: the last ones. A writer reads the header when it fills a hole,
+/// so it also learns there that it has lost its call.
+const MOST_OPEN: usize = 10_000;
+
+/// Returns the positions of messages and summaries.
+pub(super) fn of_items(visible: &[Item]) -> BTreeSet<Position> {
+    let position = |item: &Item| {
+        let summary = item::read_number::<u32>(item, names::SUMMARY).and_then(NonZeroU32::new);
+        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ })?;
+        Some(summary.map_or_else(|| Position::message(seq), |number| Position::summary(seq, number)))
+    };
+    visible.iter().filter_map(position).collect()
+}
+
+/// Returns the free positions that a writer of this list could fill: the next message and each one that is missing
+/// before it; the next summary after each message that no summary covers; and each missing summary, after every message
+/// that it could cover.
+pub(super) fn open(taken: &BTreeSet<Position>) -> Vec<Position> {
+    let mut messages = BTreeSet::new();
+    let mut summaries = Vec::new();
+    for position in taken {
+        match position.summary_number() {
+            None => drop(messages.insert(position.seq())),
+            Some(number) => summaries.push((number.get(), position.seq())),
+        }
+    }
+    summaries.sort_unstable();
+    let covered = summaries.iter().map(|(_, after)| *after).max();
+    let next_seq = messages.last().copied().max(covered).map_or(0, |last| last + 1);
+    let free = (0..=next_seq).rev().filter(|seq| !messages.contains(seq) && *seq <= Position::MAX_SEQ);
+    let mut open: Vec<Position> = free.take(MOST_OPEN).map(Position::message).collect();
+
+    // Summaries are numbered in the order of what they cover, so a missing one lies between its neighbours.
+    let (mut number, mut from) = (1, 0);
+    for (present, after) in summaries {
+        add_summaries(&mut open, number..present, from..after);
+        (number, from) = (present + 1, after + 1);
+    }
+    add_summaries(&mut open, number..number + 1, from..next_seq);
+    open
+}
+
+fn add_summaries(open: &mut Vec<Position>, numbers: std::ops::Range<u32>, after: std::ops::Range<u32>) {
+    for number in numbers.filter(|number| *number <= Position::MAX_SUMMARIES).filter_map(NonZeroU32::new) {
+        open.extend(after.clone().rev().take(MOST_OPEN).map(|seq| Position::summary(seq, number)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(seq: u32) -> Position {
+        Position::message(seq)
+    }
+
+    fn summary(after: u32, number: u32) -> Position {
+        Position::summary(after, NonZeroU32::new(number).unwrap())
+    }
+
+    fn open_of(taken: impl IntoIterator<Item = Position>) -> Vec<Position> {
+        let mut open = open(&taken.into_iter().collect());
+        open.sort_unstable();
+        open
+    }
+
+    #[test]
+    fn next_message_and_next_summaries_are_open() {
+        assert_eq!(open_of([]), [message(0)]);
+        assert_eq!(open_of([message(0), message(1)]), [summary(0, 1), summary(1, 1), message(2)]);
+        let covered = [message(0), message(1), summary(1, 1), message(2)];
+        assert_eq!(open_of(covered), [summary(2, 2), message(3)]);
+    }
+
+    #[test]
+    fn missing_messages_and_summaries_are_open() {
+        assert_eq!(
+            open_of([message(1), message(3)]),
+            [message(0), summary(0, 1), summary(1, 1), message(2), summary(2, 1), summary(3, 1), message(4)]
+        );
+        let second_only = [message(0), message(1), message(2), summary(2, 2)];
+        assert_eq!(open_of(second_only), [summary(0, 1), summary(1, 1), message(3)]);
+        // Only a summary is left of the call.
+        assert_eq!(open_of([summary(1, 1)]), [message(0), message(1), message(2)]);
+    }
+}

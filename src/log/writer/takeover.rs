@@ -1,0 +1,406 @@
+//! Taking a call over: look, commit, fence, serve. Retries what passes by itself, and leaves no trace unless it commits.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::{LogWriter, WriterSettings, unpoisoned};
+use crate::log::{
+    CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Nonce, Tenure, TenureStep, WriterLease,
+};
+
+/// When [`LogWriter::resume`] takes a call over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Takeover {
+    /// At once, whether the call's writer is alive or not. If another process is taking the call over, waits until that
+    /// process has been silent for 5 s.
+    #[default]
+    Now,
+    /// If the header of the call has not changed for this long, so that its writer seems dead. All writers have to
+    /// [renew their leases](WriterSettings::with_lease_renewal) more often than this. Takes at least this long.
+    IfSilentFor(Duration),
+}
+
+/// A candidate whose header does not change for this long is silent, and loses its right to the call.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+/// How often a candidate shows that it is alive.
+const RENEWAL: Duration = Duration::from_secs(1);
+/// How often a header is read while its nonce is watched.
+pub(super) const POLL: Duration = Duration::from_millis(500);
+/// The longest wait between two attempts.
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
+/// The most calls whose headers are watched at a time.
+const MAX_WATCHED: usize = 1_000;
+
+/// How long a nonce has not changed, on this process's monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watch {
+    nonce: Nonce,
+    since: Instant,
+}
+
+impl Watch {
+    /// Goes on watching if the nonce is the same, or begins.
+    pub fn of(earlier: Option<Self>, nonce: Nonce) -> Self {
+        earlier.filter(|earlier| earlier.nonce == nonce).unwrap_or(Self { nonce, since: Instant::now() })
+    }
+
+    pub fn is_silent_for(&self, wait: Duration) -> bool {
+        self.since.elapsed() >= wait
+    }
+}
+
+/// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
+#[derive(Default)]
+pub(super) struct Watches(Mutex<HashMap<CallId, Watched>>);
+
+#[derive(Default)]
+struct Watched {
+    watch: Option<Watch>,
+    /// The last epoch at which this process was a candidate. Its last step may arrive late, and then nobody serves.
+    own_epoch: Option<u32>,
+}
+
+impl Watches {
+    fn watch(&self, call_id: &CallId, nonce: Nonce) -> Watch {
+        self.of(call_id, |watched| *watched.watch.insert(Watch::of(watched.watch, nonce)))
+    }
+
+    fn of<T>(&self, call_id: &CallId, act: impl FnOnce(&mut Watched) -> T) -> T {
+        let mut all = unpoisoned(&self.0);
+        if all.len() >= MAX_WATCHED && !all.contains_key(call_id) {
+            all.clear();
+        }
+        act(all.entry(call_id.clone()).or_default())
+    }
+
+    fn forget(&self, call_id: &CallId) {
+        unpoisoned(&self.0).remove(call_id);
+    }
+}
+
+impl LogWriter {
+    /// Takes a call over by the deadline, and returns it as its writer has it. `check` may refuse the call before
+    /// anything is written.
+    pub(super) async fn take_over<C>(
+        &self,
+        call_id: &CallId,
+        deadline: Instant,
+        check: C,
+    ) -> Result<LoggedCall, LogError>
+    where
+        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
+    {
+        if let Takeover::IfSilentFor(silent) = self.settings.takeover
+            && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
+        {
+            let rule = "writers have to renew their leases more often: set `with_lease_renewal`";
+            return Err(LogError::invalid("a time after which a writer is silent", rule));
+        }
+        let takeover = CallTakeover {
+            log: &*self.log,
+            call_id,
+            settings: &self.settings,
+            watches: &self.watches,
+            commit: Mutex::default(),
+            candidate: Mutex::default(),
+            failure: Mutex::default(),
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let reserve = (left / 10).min(Duration::from_millis(500));
+        let taken = match timeout_at(deadline - reserve, takeover.run(check)).await {
+            Ok(taken) => taken,
+            Err(late) => Err(takeover.late(late)),
+        };
+        if taken.is_err() {
+            // If this fails, too, the writer takes its call back once it finds this candidate silent.
+            let _ = timeout_at(deadline, takeover.give_up()).await;
+        }
+        taken
+    }
+}
+
+/// One takeover of a call.
+struct CallTakeover<'a> {
+    log: &'a dyn CallLog,
+    call_id: &'a CallId,
+    settings: &'a WriterSettings,
+    watches: &'a Watches,
+    /// The nonce of the last commit, whose answer may have been lost.
+    commit: Mutex<Option<Nonce>>,
+    /// The tenure that this candidate last read or wrote.
+    candidate: Mutex<Option<Tenure>>,
+    /// The last failure that passes by itself.
+    failure: Mutex<Option<LogError>>,
+}
+
+impl CallTakeover<'_> {
+    async fn run<C>(&self, check: C) -> Result<LoggedCall, LogError>
+    where
+        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
+    {
+        let mut served_before = None;
+        loop {
+            let (call, header) = self.look().await?;
+            check(&call)?;
+            let served = header.tenure().served;
+            let before = *served_before.get_or_insert(served);
+            if before != served && self.watches.of(self.call_id, |watched| watched.own_epoch) != Some(served) {
+                return Err(self.resumed_elsewhere());
+            }
+            served_before = Some(served);
+            let Some(header) = self.commit(header).await? else { continue };
+            match self.fence_and_serve(header, &check).await {
+                // The writer or another candidate found this one silent. If nobody serves yet, it tries again.
+                Err(error) if error.kind() == LogErrorKind::Fenced => {
+                    (*unpoisoned(&self.commit), *unpoisoned(&self.candidate)) = (None, None);
+                    self.pause(1, error).await;
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Reads the call. Leaves no trace.
+    async fn look(&self) -> Result<(LoggedCall, CallHeader), LogError> {
+        let call = self.retry("reading", || self.log.read_call(self.call_id)).await?;
+        match call.header.clone() {
+            Some(header) => Ok((call, header)),
+            None => Err(self.missing().await),
+        }
+    }
+
+    /// Commits to take the call over, once nobody else does. Returns `None` if the call has to be read again.
+    async fn commit(&self, mut header: CallHeader) -> Result<Option<CallHeader>, LogError> {
+        let first = header.tenure();
+        loop {
+            let tenure = header.tenure();
+            if *unpoisoned(&self.commit) == Some(tenure.nonce) {
+                // The commit was made, and its answer was lost.
+                return Ok(Some(header));
+            }
+            let wait = match self.settings.takeover {
+                _ if tenure.is_contended => SILENCE,
+                Takeover::IfSilentFor(silent) => silent,
+                Takeover::Now => Duration::ZERO,
+            };
+            if tenure.served != first.served {
+                return Ok(None);
+            }
+            if matches!(self.settings.takeover, Takeover::IfSilentFor(_))
+                && tenure.nonce != first.nonce
+                && tenure.epoch == first.epoch
+            {
+                return Err(self.alive());
+            }
+            let is_silent = wait.is_zero() || self.watches.watch(self.call_id, tenure.nonce).is_silent_for(wait);
+            if is_silent && tenure == first {
+                break;
+            }
+            if is_silent {
+                return Ok(None);
+            }
+            sleep(POLL.min(wait)).await;
+            header = self.header().await?;
+        }
+        let change = first.change(TenureStep::Commit, Nonce::random());
+        *unpoisoned(&self.commit) = Some(change.nonce);
+        match self.step("committing to", CallChange::Takeover(change)).await {
+            Ok(header) => Ok(Some(header)),
+            Err(error) if error.is_retryable() => {
+                self.pause(1, error).await;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Fences the older writers while it renews its nonce, then serves.
+    async fn fence_and_serve<C>(&self, header: CallHeader, check: &C) -> Result<LoggedCall, LogError>
+    where
+        C: Fn(&LoggedCall) -> Result<(), LogError> + Send + Sync,
+    {
+        *unpoisoned(&self.candidate) = Some(header.tenure());
+        self.watches.of(self.call_id, |watched| watched.own_epoch = Some(header.epoch()));
+        let lease = WriterLease::from(&header);
+        let fence = async {
+            let mut failures = 0;
+            loop {
+                match self.log.fence_call(&lease).await {
+                    Err(error) if error.is_retryable() => {
+                        failures += 1;
+                        self.pause(failures, error).await;
+                    }
+                    fenced => return fenced,
+                }
+            }
+        };
+        let call = tokio::select! {
+            biased;
+            fenced = fence => fenced?,
+            lost = self.renew(lease.epoch()) => return Err(lost),
+        };
+        check(&call)?;
+        let header = self.serve(lease.epoch()).await?;
+        self.watches.forget(self.call_id);
+        Ok(LoggedCall { header: Some(header), ..call })
+    }
+
+    /// Renews the nonce for as long as this candidate has the highest epoch. Returns why it no longer has.
+    async fn renew(&self, epoch: u32) -> LogError {
+        loop {
+            sleep(RENEWAL).await;
+            let Some(tenure) = *unpoisoned(&self.candidate) else { continue };
+            let renewal = CallChange::Takeover(tenure.change(TenureStep::Renew, Nonce::random()));
+            let header = match self.step("renewing the lease of", renewal).await {
+                // The header may have changed by a hold, or by a renewal whose answer was lost.
+                Err(error) if error.is_retryable() => self.header().await,
+                renewed => renewed,
+            };
+            match header.and_then(|header| self.adopt(&header, epoch)) {
+                Err(error) if !error.is_retryable() => return error,
+                _ => {}
+            }
+        }
+    }
+
+    async fn serve(&self, epoch: u32) -> Result<CallHeader, LogError> {
+        let mut failures = 0;
+        loop {
+            let Some(tenure) = *unpoisoned(&self.candidate) else { return Err(self.resumed_elsewhere()) };
+            let serve = CallChange::Takeover(tenure.change(TenureStep::Serve, Nonce::random()));
+            let error = match self.step("resuming", serve).await {
+                Err(error) if error.is_retryable() => error,
+                served => return served,
+            };
+            failures += 1;
+            self.pause(failures, error).await;
+            let header = self.header().await?;
+            if header.tenure().served == epoch {
+                // This candidate serves, and the answer was lost.
+                return Ok(header);
+            }
+            self.adopt(&header, epoch)?;
+        }
+    }
+
+    /// Goes on with the nonce of a header, if this candidate still has the highest epoch.
+    fn adopt(&self, header: &CallHeader, epoch: u32) -> Result<(), LogError> {
+        let tenure = header.tenure();
+        if tenure.epoch != epoch {
+            return Err(LogError::superseded(self.call_id, epoch, tenure.epoch));
+        }
+        *unpoisoned(&self.candidate) = Some(tenure);
+        Ok(())
+    }
+
+    /// Leaves the call to its writer.
+    async fn give_up(&self) {
+        let mut failures = 0;
+        let (Some(commit), mut known) = (*unpoisoned(&self.commit), *unpoisoned(&self.candidate)) else { return };
+        let epoch = known.map(|tenure| tenure.epoch);
+        loop {
+            let tenure = match known.take() {
+                Some(tenure) => tenure,
+                None => match self.header().await {
+                    Ok(header) => header.tenure(),
+                    Err(_) => return,
+                },
+            };
+            let is_mine = tenure.is_contended && epoch.map_or(tenure.nonce == commit, |epoch| epoch == tenure.epoch);
+            if !is_mine {
+                return;
+            }
+            let give_up = CallChange::Takeover(tenure.change(TenureStep::GiveUp, Nonce::random()));
+            match self.step("giving up", give_up).await {
+                Err(error) if error.is_retryable() => {
+                    failures += 1;
+                    self.pause(failures, error).await;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    async fn header(&self) -> Result<CallHeader, LogError> {
+        match self.retry("reading the header of", || self.log.read_header(self.call_id)).await? {
+            Some(header) => Ok(header),
+            None => Err(self.missing().await),
+        }
+    }
+
+    /// Returns why the call has no header. No header has the nonce of this step, so it changes nothing.
+    async fn missing(&self) -> LogError {
+        let step = CallChange::Takeover(
+            Tenure { nonce: Nonce::random(), ..Tenure::default() }.change(TenureStep::GiveUp, Nonce::random()),
+        );
+        match self.step("resuming", step).await {
+            Err(error) => error,
+            Ok(_) => LogError::not_opened(self.call_id),
+        }
+    }
+
+    async fn step(&self, verb: &str, change: CallChange) -> Result<CallHeader, LogError> {
+        self.with_timeout(verb, self.log.change_call(self.call_id, &change)).await
+    }
+
+    async fn retry<T, F>(&self, verb: &str, request: impl Fn() -> F) -> Result<T, LogError>
+    where
+        F: Future<Output = Result<T, LogError>>,
+    {
+        let mut failures = 0;
+        loop {
+            match self.with_timeout(verb, request()).await {
+                Err(error) if error.is_retryable() => {
+                    failures += 1;
+                    self.pause(failures, error).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn with_timeout<T>(
+        &self,
+        verb: &str,
+        request: impl Future<Output = Result<T, LogError>>,
+    ) -> Result<T, LogError> {
+        timeout(self.settings.attempt_timeout, request).await.unwrap_or_else(|late| {
+            Err(LogError::backend(format!("{verb} call {}", self.call_id), LogErrorKind::Unavailable, late))
+        })
+    }
+
+    /// Waits with jitter after a failure.
+    async fn pause(&self, failures: u32, failure: LogError) {
+        *unpoisoned(&self.failure) = Some(failure);
+        sleep(self.settings.backoff_after(failures, MAX_BACKOFF)).await;
+    }
+
+    fn late(&self, late: tokio::time::error::Elapsed) -> LogError {
+        let operation = format!("resuming call {}", self.call_id);
+        match unpoisoned(&self.failure).take() {
+            Some(failure) => LogError::backend(operation, LogErrorKind::Unavailable, failure),
+            None => LogError::backend(operation, LogErrorKind::Unavailable, late),
+        }
+    }
+
+    fn resumed_elsewhere(&self) -> LogError {
+        let text = format!(
+            "call {} was resumed by another process at the same time, which writes it now; resume it again to take it over \
+             from that process",
+            self.call_id
+        );
+        LogError::new(LogErrorKind::Fenced, text)
+    }
+
+    fn alive(&self) -> LogError {
+        let text = format!(
+            "call {} is not resumed: its writer is alive, because the header has changed; resume the call later",
+            self.call_id
+        );
+        LogError::new(LogErrorKind::Unavailable, text)
+    }
+}

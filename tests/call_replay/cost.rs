@@ -1,0 +1,185 @@
+//! What the log of a recorded call costs: requests and write units a turn, with playback reports as a player sends them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use tokio::time::sleep;
+use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{CallHeader, CallId, LogWriter, SpoolSettings, WriterSettings};
+use verbale::message::ToolCallError;
+use verbale::policy::Policy;
+use verbale::testing::SpoolMemory;
+
+use crate::airline::Airline;
+use crate::recording::{self, Answer, Recording, Turn};
+use crate::{IN_TIME, START_MS};
+
+/// Requests and write units.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    turns: f64,
+    requests: f64,
+    units: f64,
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_cost_little_more_than_their_items() {
+    let (calls, conversations) = (phone_calls(), recording::all());
+    if calls.is_empty() || conversations.is_empty() {
+        return;
+    }
+    for (name, recordings, most) in [
+        ("calls without tools", &calls, [(3.6, 3.6), (2.6, 2.6)]),
+        ("conversations with tools", &conversations, [(5.5, 7.2), (5.5, 7.2)]),
+    ] {
+        for (has_spool, (most_requests, most_units)) in [false, true].into_iter().zip(most) {
+            let mut sums = Sums::default();
+            for recording in recordings {
+                sums.add(cost_of(recording, has_spool).await);
+            }
+            let (requests, units) = (sums.requests / sums.turns, sums.units / sums.turns);
+            let spool = if has_spool { "with a spool" } else { "without a spool" };
+            println!("{name}, {spool}: {requests:.2} requests and {units:.2} write units a turn, headers left out");
+            assert!(requests <= most_requests && units <= most_units, "{name}, {spool}: {requests} and {units}");
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, other: Self) {
+        self.turns += other.turns;
+        self.requests += other.requests;
+        self.units += other.units;
+    }
+}
+
+/// Plays a call. Returns the cost of its messages.
+async fn cost_of(recording: &Recording, has_spool: bool) -> Sums {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let log = Arc::new(DynamoLog::new(client));
+    let mut settings = WriterSettings::default();
+    if has_spool {
+        settings = settings.with_spool(Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap()));
+    }
+    let (writer, task) = LogWriter::new(log.clone(), settings);
+    tokio::spawn(task.run());
+
+    let header = |id: &str| CallHeader::new(CallId::new(id).unwrap(), START_MS).unwrap();
+    let before = log.cost();
+    let empty = Airline::new(recording).open(writer.open(header("empty")).unwrap(), Policy::default(), "");
+    empty.close("hangup", IN_TIME).await.unwrap();
+    let of_header = log.cost() - before;
+
+    let airline = Airline::new(recording);
+    let before = log.cost();
+    let call = airline.open(writer.open(header("CA1")).unwrap(), Policy::default(), &recording.system);
+    if let Some(greeting) = &recording.greeting {
+        let speech = call.say(greeting.as_str()).unwrap();
+        play(&call, speech, greeting).await;
+    }
+    for turn in &recording.turns {
+        take(&call, &airline, turn).await;
+    }
+    let closed = call.close("hangup", IN_TIME).await.unwrap();
+    assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
+    let cost = log.cost() - before;
+    Sums {
+        turns: recording.turns.len() as f64,
+        requests: (cost.requests - of_header.requests) as f64,
+        units: cost.write_units - of_header.write_units,
+    }
+}
+
+/// Plays a turn: the caller speaks, the assistant answers and is heard to the end.
+async fn take(call: &CallSession, airline: &Airline, turn: &Turn) {
+    let started_ms = call.now_ms();
+    call.caller_started_speaking(started_ms);
+    sleep(speaking(&turn.caller)).await;
+    call.caller_said(Utterance::new(turn.caller.as_str()).with_times(started_ms, call.now_ms())).unwrap();
+    if turn.answers.is_empty() {
+        return;
+    }
+    let mut reply = call.reply().unwrap();
+    let (speech, mut said, mut started) = (reply.speech(), String::new(), None);
+    loop {
+        match reply.next().await.unwrap() {
+            ReplyEvent::Text(text) => {
+                said.push_str(&text);
+                if started.is_none() {
+                    call.playback_started(speech, call.now_ms());
+                    started = Some(tokio::time::Instant::now());
+                }
+            }
+            ReplyEvent::ToolCalled(tool_call) if airline.is_external(tool_call.name()) => {
+                sleep(Duration::from_millis(200)).await;
+                let result = match airline.act(&tool_call) {
+                    Ok(done) => tool_call.success(done),
+                    Err(error) => tool_call.failure(ToolCallError::new(error).unwrap()),
+                };
+                call.tool_result(result);
+            }
+            ReplyEvent::Ended(_) => break,
+            _ => {}
+        }
+    }
+    if let Some(started) = started {
+        tokio::time::sleep_until(started + speaking(&said)).await;
+        call.playback_finished(speech, call.now_ms());
+    }
+    sleep(Duration::from_millis(400)).await;
+}
+
+async fn play(call: &CallSession, speech: SpeechId, text: &str) {
+    call.playback_started(speech, call.now_ms());
+    sleep(speaking(text)).await;
+    call.playback_finished(speech, call.now_ms());
+}
+
+/// Returns the time that a text takes, at about 160 words a minute.
+fn speaking(text: &str) -> Duration {
+    Duration::from_millis(text.len() as u64 * 1_000 / 15)
+}
+
+/// Returns the recorded phone calls beside the project, without noises. Prints a note if there are none.
+fn phone_calls() -> Vec<Recording> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/harper-valley");
+    let Ok(files) = std::fs::read_dir(&folder) else {
+        println!("skipped: there is no {}", folder.display());
+        return Vec::new();
+    };
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    paths.sort();
+    paths.iter().map(|path| phone_call(path)).collect()
+}
+
+fn phone_call(path: &Path) -> Recording {
+    let mut greeting: Option<String> = None;
+    let mut turns: Vec<Turn> = Vec::new();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let segment: Json = serde_json::from_str(line).unwrap();
+        let words = segment["text"].as_str().unwrap().split_whitespace().filter(|word| !word.starts_with(['[', '<']));
+        let text = words.collect::<Vec<_>>().join(" ");
+        if text.is_empty() {
+            continue;
+        }
+        let append = |known: &mut String| known.extend([" ", text.as_str()]);
+        let is_caller = segment["role"] == "caller";
+        match turns.last_mut() {
+            Some(Turn { caller, answers }) if is_caller && answers.is_empty() => append(caller),
+            _ if is_caller => turns.push(Turn { caller: text, answers: Vec::new() }),
+            None => greeting.get_or_insert_default().extend([text.as_str(), " "]),
+            Some(Turn { answers, .. }) => match answers.last_mut() {
+                Some(answer) => append(&mut answer.text),
+                None => answers.push(Answer { text, calls: Vec::new() }),
+            },
+        }
+    }
+    let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+    Recording { name, system: "You answer the phone of a bank.".to_owned(), greeting, turns }
+}

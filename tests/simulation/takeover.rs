@@ -1,0 +1,386 @@
+//! Takeovers of a call: throttled, killed at every request, and with requests that arrive late.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use verbale::clock::SeededRandomness;
+use verbale::dynamodb::DynamoLog;
+use verbale::log::{
+    CallEnd, CallHeader, CallLog, CallWriter, LogError, LogErrorKind, LogWriter, Spool, SpoolSettings, Takeover,
+    WriterSettings,
+};
+use verbale::testing::SpoolMemory;
+use verbale::{LastMessage, MessagesManager, PlainMessage};
+
+use super::dynamo::{Death, Dynamo, Fault, FaultPlan, Scope, Window};
+use super::log;
+use super::support::{START_MS, call};
+
+type Manager = MessagesManager<PlainMessage>;
+
+const SOON: Duration = Duration::from_secs(30);
+const HOURS: Duration = Duration::from_secs(3 * 3_600);
+
+/// A process with a writer.
+struct Process {
+    writer: LogWriter,
+    task: JoinHandle<()>,
+}
+
+impl Process {
+    fn new(log: DynamoLog, settings: WriterSettings) -> Self {
+        let settings = settings.with_randomness(Arc::new(SeededRandomness::from(1)));
+        let (writer, task) = LogWriter::new(Arc::new(log), settings);
+        Self { writer, task: tokio::spawn(task.run()) }
+    }
+
+    async fn die(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+
+    async fn resume(&self, timeout: Duration) -> Result<(Manager, CallWriter), LogError> {
+        self.writer.resume(&call("CA1"), timeout).await
+    }
+}
+
+fn log_of(dynamo: &Dynamo) -> DynamoLog {
+    DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()))
+}
+
+fn process(dynamo: &Dynamo) -> Process {
+    Process::new(log_of(dynamo), WriterSettings::default())
+}
+
+fn say(manager: &mut Manager, call: &CallWriter, messages: usize) {
+    for number in 0..messages {
+        let text = format!("{number}");
+        if manager.meta_messages().len().is_multiple_of(2) {
+            manager.add_user(text).unwrap();
+        } else {
+            manager.add_assistant(text).unwrap();
+        }
+    }
+    call.submit(manager, LastMessage::Include).unwrap();
+}
+
+/// A process with a call of this many messages, which are all stored.
+async fn with_call(dynamo: &Dynamo, messages: usize) -> (Process, CallWriter, Manager) {
+    let owner = process(dynamo);
+    let call = owner.writer.open(CallHeader::new(call("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = Manager::new();
+    say(&mut manager, &call, messages);
+    assert_eq!(call.flush(SOON).await, []);
+    (owner, call, manager)
+}
+
+async fn stored(dynamo: &Dynamo) -> Manager {
+    Manager::restore(log_of(dynamo).read_call(&call("CA1")).await.unwrap().records).unwrap()
+}
+
+/// Asserts that the owner was not evicted: everything that it says is stored.
+async fn assert_writes_on(dynamo: &Dynamo, call: &CallWriter, manager: &mut Manager) {
+    say(manager, call, 2);
+    assert_eq!(call.flush(SOON).await, []);
+    assert!(stored(dynamo).await == *manager);
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_takeover_completes() {
+    for (rate, seed) in [(0.05, 1), (0.2, 2)] {
+        let (dynamo, _) = log(FaultPlan::none().with_seed(seed)).await;
+        let (_owner, _call, mut expected) = with_call(&dynamo, 96).await;
+        let plan = FaultPlan::none().with_seed(seed).with_latency_ms(1..=20).with_rate(Fault::Throttle, rate);
+        dynamo.set_plan(plan);
+        let next = process(&dynamo);
+        for number in 0..100 {
+            let began = Instant::now();
+            let (mut manager, call) = next.resume(SOON).await.unwrap();
+            assert!(began.elapsed() < SOON, "{rate} {number}: {:?}", began.elapsed());
+            assert!(manager == expected, "{rate} {number}");
+            if number % 10 == 0 {
+                say(&mut manager, &call, 1);
+                assert_eq!(call.flush(SOON).await, []);
+                expected = manager;
+            }
+        }
+        assert!(dynamo.journal().count(Fault::Throttle) > 500);
+    }
+}
+
+/// Kills a candidate at each of its requests. Returns whether it got to its end.
+async fn killed_at(request: u64, sends_the_next: bool, is_taken_over_again: bool) -> bool {
+    let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
+    let (owner, call, mut manager) = with_call(&dynamo, 4).await;
+    let death = Arc::new(Mutex::new(Death { after: request, sends_the_next }));
+    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock()));
+    let candidate = Process::new(mortal, WriterSettings::default());
+    // The owner writes while the candidate is at work.
+    say(&mut manager, &call, 1);
+    let resumed = tokio::time::timeout(Duration::from_secs(3), candidate.resume(SOON)).await;
+    let is_resumed = resumed.is_ok();
+    drop(resumed);
+    candidate.die().await;
+    let context = format!("killed at request {request}, sent: {sends_the_next}");
+
+    let header = log_of(&dynamo).read_header(&self::call("CA1")).await.unwrap().unwrap();
+    let serves = format!("{header:?}").contains(&format!("served: {}", header.epoch())) && header.epoch() > 1;
+    if !is_taken_over_again && !serves {
+        assert_writes_on(&dynamo, &call, &mut manager).await;
+        assert!(owner.writer.take_dead_letters().await.unwrap().is_empty(), "{context}");
+    }
+    call.flush(SOON).await;
+    call.acknowledge(&mut manager);
+    let pending: Vec<_> = manager.changes(LastMessage::Include).iter().map(|record| record.id()).collect();
+    let next = process(&dynamo);
+    let (mut resumed, new) = next.resume(SOON).await.unwrap_or_else(|error| panic!("{context}: {error}"));
+    for record in manager.records().iter().filter(|record| !pending.contains(&record.id())) {
+        assert!(resumed.records().contains(record), "{context}: an acknowledged record is lost");
+    }
+    assert_writes_on(&dynamo, &new, &mut resumed).await;
+    is_resumed
+}
+
+#[tokio::test(start_paused = true)]
+async fn candidate_killed_at_any_request_harms_nobody() {
+    for sends_the_next in [false, true] {
+        for is_taken_over_again in [false, true] {
+            let mut request = 0;
+            while !killed_at(request, sends_the_next, is_taken_over_again).await {
+                request += 1;
+            }
+            assert!(request > 8, "{request} requests");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_request_of_a_takeover_may_arrive_late_or_unheard() {
+    for fault in [Fault::Ghost, Fault::TimeoutBefore, Fault::TimeoutAfter, Fault::Throttle] {
+        for number in 0.. {
+            let (dynamo, _) = log(FaultPlan::none()).await;
+            let (_owner, old, mut manager) = with_call(&dynamo, 4).await;
+            let next = process(&dynamo);
+            let before = dynamo.journal().request_count();
+            (0..number).for_each(|_| dynamo.pass());
+            dynamo.next(fault);
+            let (mut resumed, new) = next.resume(SOON).await.unwrap();
+            let requests = dynamo.journal().request_count() - before;
+            assert!(resumed == manager, "{fault:?} at request {number}");
+            assert_writes_on(&dynamo, &new, &mut resumed).await;
+            // Now the late request arrives.
+            dynamo.settle().await;
+            assert_writes_on(&dynamo, &new, &mut resumed).await;
+            assert_eq!(new.lease().epoch(), log_of(&dynamo).read_header(&call("CA1")).await.unwrap().unwrap().epoch());
+            say(&mut manager, &old, 1);
+            assert!(old.flush(SOON).await.iter().all(|unstored| unstored.is_dead_letter));
+            assert!(stored(&dynamo).await == resumed);
+            if number >= requests {
+                assert!(number > 6);
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_takeovers_do_not_evict_a_healthy_owner() {
+    for operation in ["PutItem", "UpdateItem", "Query"] {
+        let (dynamo, _) = log(FaultPlan::none()).await;
+        let (owner, call, mut manager) = with_call(&dynamo, 12).await;
+        let next = process(&dynamo);
+        for attempt in 0..5 {
+            // The window begins before the look, or before the next step.
+            let from = dynamo.clock().elapsed() + Duration::from_millis(attempt % 2 * 15);
+            let window = Window::new(Fault::Throttle, from..HOURS).for_only(Scope::Operation(operation));
+            dynamo.set_plan(FaultPlan::none().with_latency_ms(10..=10).with_window(window));
+            let error = next.resume(Duration::from_secs(4)).await.unwrap_err();
+            assert!(error.is_retryable(), "{error}");
+            dynamo.set_plan(FaultPlan::none());
+            assert_writes_on(&dynamo, &call, &mut manager).await;
+        }
+        let status = owner.writer.status();
+        assert_eq!((status.dead_letters, status.queued), (0, 0), "{operation}");
+        let (resumed, _) = next.resume(SOON).await.unwrap();
+        assert!(resumed == manager);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_look_leaves_no_trace() {
+    let (dynamo, log) = log(FaultPlan::none()).await;
+    let (_owner, _call, manager) = with_call(&dynamo, 4).await;
+    let before = dynamo.items("verbale");
+    dynamo.set_plan(FaultPlan::none().with_rate(Fault::Throttle, 1.0));
+    let error = process(&dynamo).resume(Duration::from_secs(2)).await.unwrap_err();
+    assert!(error.is_retryable() && error.to_string().starts_with("resuming call CA1 failed"), "{error}");
+    dynamo.set_plan(FaultPlan::none());
+    assert_eq!(dynamo.items("verbale"), before);
+    // So does a call that cannot be restored.
+    let lease = verbale::log::WriterLease::from(call("CA1"));
+    let second = super::support::message(9, 1);
+    log.put_record(&lease, &second).await.unwrap();
+    let before = dynamo.items("verbale");
+    assert_eq!(process(&dynamo).resume(SOON).await.unwrap_err().kind(), LogErrorKind::Damaged);
+    assert_eq!(dynamo.items("verbale"), before);
+    drop(manager);
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_that_meet_a_fence_are_held() {
+    let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
+    let (owner, call, mut manager) = with_call(&dynamo, 4).await;
+    // The candidate dies after its commit, its pass and some of its steps.
+    let death = Arc::new(Mutex::new(Death { after: 5, sends_the_next: true }));
+    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock()));
+    let candidate = Process::new(mortal, WriterSettings::default());
+    let _ = tokio::time::timeout(Duration::from_secs(1), candidate.resume(SOON)).await;
+    candidate.die().await;
+    let call_end = CallEnd::new(START_MS + 1, "hangup", 6, 0).unwrap();
+    say(&mut manager, &call, 2);
+    call.finish(&mut manager, call_end, SOON).await.unwrap();
+    let unstored = call.flush(Duration::from_secs(2)).await;
+    assert!(!unstored.is_empty() && unstored.iter().all(|unstored| !unstored.is_dead_letter), "{unstored:?}");
+    assert!(unstored[0].to_string().contains("is being taken over by another process"), "{}", unstored[0]);
+    // The candidate stays silent.
+    assert_eq!(call.flush(SOON).await, []);
+    assert!(stored(&dynamo).await == manager);
+    let header = log_of(&dynamo).read_header(&self::call("CA1")).await.unwrap().unwrap();
+    assert_eq!(header.call_end().map(|end| &*end.reason), Some("hangup"));
+    assert!(owner.writer.take_dead_letters().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn end_of_a_lost_call_is_reported() {
+    let (dynamo, _) = log(FaultPlan::none()).await;
+    let (_owner, call, mut manager) = with_call(&dynamo, 4).await;
+    let next = process(&dynamo);
+    let (resumed, _new) = next.resume(SOON).await.unwrap();
+    let call_end = CallEnd::new(START_MS + 1, "hangup", 4, 0).unwrap();
+    call.finish(&mut manager, call_end, SOON).await.unwrap();
+    let unstored = call.flush(SOON).await;
+    assert_eq!(unstored.len(), 1, "{unstored:?}");
+    assert!(unstored[0].is_dead_letter && unstored[0].to_string().starts_with("the end of call CA1 is not stored"));
+    assert!(unstored[0].to_string().contains("is written by its writer 2 now"), "{}", unstored[0]);
+    assert!(stored(&dynamo).await == resumed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn candidate_respects_another_one_until_it_is_silent() {
+    let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
+    let (_owner, _call, manager) = with_call(&dynamo, 4).await;
+    let death = Arc::new(Mutex::new(Death { after: 5, sends_the_next: true }));
+    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock()));
+    let dead = Process::new(mortal, WriterSettings::default());
+    let _ = tokio::time::timeout(Duration::from_secs(1), dead.resume(SOON)).await;
+    dead.die().await;
+    // Short attempts add up.
+    let next = process(&dynamo);
+    let began = Instant::now();
+    let mut attempts = 0;
+    let resumed = loop {
+        match next.resume(Duration::from_secs(2)).await {
+            Ok((resumed, _)) => break resumed,
+            Err(error) => assert!(error.is_retryable(), "{error}"),
+        }
+        attempts += 1;
+    };
+    assert!(attempts > 0 && began.elapsed() > Duration::from_secs(4) && began.elapsed() < SOON, "{attempts}");
+    assert!(resumed == manager);
+
+    // Two at once: one of them gets the call.
+    let (one, other) = (process(&dynamo), process(&dynamo));
+    let (first, second) = tokio::join!(one.resume(SOON), other.resume(SOON));
+    let (winner, loser) = if first.is_ok() { (first, second) } else { (second, first) };
+    assert_eq!(loser.unwrap_err().kind(), LogErrorKind::Fenced);
+    let (mut resumed, new) = winner.unwrap();
+    assert_writes_on(&dynamo, &new, &mut resumed).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn writer_that_renews_its_lease_keeps_its_call() {
+    let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
+    let silent = Takeover::IfSilentFor(Duration::from_secs(30));
+    let renewing = || WriterSettings::default().with_lease_renewal(Duration::from_secs(10)).with_takeover(silent);
+    let owner = Process::new(log_of(&dynamo), renewing());
+    let call = owner.writer.open(CallHeader::new(self::call("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = Manager::new();
+    say(&mut manager, &call, 2);
+    let next = Process::new(log_of(&dynamo), renewing());
+    let minute = Duration::from_secs(60);
+    for _ in 0..3 {
+        let error = next.resume(minute).await.unwrap_err();
+        assert!(error.is_retryable() && error.to_string().contains("its writer is alive"), "{error}");
+        assert_writes_on(&dynamo, &call, &mut manager).await;
+    }
+    let without = Process::new(log_of(&dynamo), WriterSettings::default().with_takeover(silent));
+    assert_eq!(without.resume(minute).await.unwrap_err().kind(), LogErrorKind::Invalid);
+    owner.die().await;
+    let (resumed, _) = next.resume(minute).await.unwrap();
+    assert!(resumed == manager);
+}
+
+#[tokio::test(start_paused = true)]
+async fn header_is_stored_before_the_first_record() {
+    let (dynamo, _) = log(FaultPlan::none()).await;
+    let owner = process(&dynamo);
+    for _ in 0..3 {
+        dynamo.next(Fault::Throttle);
+    }
+    let call = owner.writer.open(CallHeader::new(self::call("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = Manager::new();
+    say(&mut manager, &call, 2);
+    assert_eq!(call.flush(SOON).await, []);
+    let keys = dynamo.journal();
+    assert_eq!(keys.first_writes("CALL#CA1"), ["CALL", "MSG#00000000", "MSG#00000001"]);
+}
+
+/// Records are spooled during an outage, and the process dies. Then another process fails to take the call over, because
+/// request `number` of its takeover arrives late. Returns false if the takeover succeeded.
+async fn replayed_after(number: usize) -> bool {
+    let (dynamo, _) = log(FaultPlan::none()).await;
+    let memory = SpoolMemory::default();
+    let spooled = |memory: &SpoolMemory| {
+        let spool: Arc<Spool> = Arc::new(memory.open(SpoolSettings::default()).unwrap());
+        Process::new(log_of(&dynamo), WriterSettings::default().with_spool(spool))
+    };
+    let owner = spooled(&memory);
+    let call = owner.writer.open(CallHeader::new(self::call("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = Manager::new();
+    say(&mut manager, &call, 4);
+    assert_eq!(call.flush(SOON).await, []);
+    let outage = Window::new(Fault::Throttle, dynamo.clock().elapsed()..HOURS);
+    dynamo.set_plan(FaultPlan::none().with_window(outage));
+    say(&mut manager, &call, 10);
+    sleep(Duration::from_secs(1)).await;
+    call.acknowledge(&mut manager);
+    assert!(manager.changes(LastMessage::Include).is_empty(), "all are spooled");
+    owner.die().await;
+    dynamo.set_plan(FaultPlan::none());
+
+    (0..number).for_each(|_| dynamo.pass());
+    dynamo.next(Fault::Ghost);
+    let candidate = process(&dynamo);
+    if tokio::time::timeout(Duration::from_millis(100), candidate.resume(SOON)).await.is_ok() {
+        return false;
+    }
+    candidate.die().await;
+    let restarted = spooled(&memory.copy());
+    let (mut resumed, new) = restarted.resume(SOON).await.unwrap();
+    assert!(resumed == manager, "{number}: {} messages", resumed.meta_messages().len());
+    dynamo.settle().await;
+    assert_writes_on(&dynamo, &new, &mut resumed).await;
+    assert!(restarted.writer.take_dead_letters().await.unwrap().is_empty());
+    true
+}
+
+#[tokio::test(start_paused = true)]
+async fn replay_after_a_failed_takeover_sets_nothing_aside() {
+    let mut number = 0;
+    while replayed_after(number).await {
+        number += 1;
+    }
+    assert!(number > 6, "{number} requests");
+}
