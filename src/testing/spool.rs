@@ -21,6 +21,7 @@ pub struct SpoolMemory(Arc<Mutex<Disk>>);
 struct Disk {
     kept: Option<MemoryFile>,
     fresh: Option<MemoryFile>,
+    counter: Vec<u8>,
     /// The number of writes that still succeed; `None` means all.
     writes_left: Option<u64>,
     /// Whether a write has failed since the limit was set.
@@ -40,8 +41,9 @@ impl SpoolMemory {
     /// Returns an independent copy of the current state, in which no write fails.
     #[must_use]
     pub fn copy(&self) -> Self {
-        let kept = self.disk().kept.as_ref().map(|file| Arc::new(Mutex::new(lock(file).clone())));
-        Self(Arc::new(Mutex::new(Disk { kept, ..Disk::default() })))
+        let disk = self.disk();
+        let kept = disk.kept.as_ref().map(|file| Arc::new(Mutex::new(lock(file).clone())));
+        Self(Arc::new(Mutex::new(Disk { kept, counter: disk.counter.clone(), ..Disk::default() })))
     }
 
     /// Lets `writes` more writes succeed. The write after them fails when half of it is done, and every later one
@@ -56,6 +58,36 @@ impl SpoolMemory {
         let disk = self.disk();
         let has = |file: &MemoryFile| lock(file).windows(bytes.len().max(1)).any(|window| window == bytes);
         disk.kept.iter().chain(&disk.fresh).any(has)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.disk().kept.as_ref().map(|file| lock(file).clone()).unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_bytes(&self, bytes: Vec<u8>) {
+        self.disk().kept = Some(Arc::new(Mutex::new(bytes)));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn flip(&self, bit: usize) {
+        flip(&mut lock(self.disk().kept.as_ref().unwrap()), bit);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn counter_bytes(&self) -> Vec<u8> {
+        self.disk().counter.clone()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_counter(&self, bytes: Vec<u8>) {
+        self.disk().counter = bytes;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn flip_counter(&self, bit: usize) {
+        flip(&mut self.disk().counter, bit);
     }
 
     fn disk(&self) -> MutexGuard<'_, Disk> {
@@ -85,6 +117,10 @@ impl Home for SpoolMemory {
         self.store(&file.ok_or_else(|| io_fault(ErrorKind::NotFound.into()))?)
     }
 
+    fn is_in_place(&self) -> Result<bool, Fault> {
+        Ok(true)
+    }
+
     fn fresh(&self) -> Result<Database, Fault> {
         let file = MemoryFile::default();
         self.disk().fresh = Some(Arc::clone(&file));
@@ -96,6 +132,24 @@ impl Home for SpoolMemory {
         disk.write()?;
         disk.kept = disk.fresh.take();
         Ok(())
+    }
+
+    fn counter(&self) -> io::Result<Vec<u8>> {
+        Ok(self.disk().counter.clone())
+    }
+
+    fn write_counter(&self, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let mut disk = self.disk();
+        let allowed = disk.allow(bytes.len());
+        let (done, torn) = bytes.split_at(allowed);
+        let start = offset as usize;
+        if disk.counter.len() < start + done.len() {
+            disk.counter.resize(start + done.len(), 0);
+        }
+        if let Some(place) = disk.counter.get_mut(start..start + done.len()) {
+            place.copy_from_slice(done);
+        }
+        if torn.is_empty() { Ok(()) } else { Err(io_fault(ErrorKind::StorageFull.into())) }
     }
 }
 
@@ -173,6 +227,11 @@ impl StorageBackend for MemoryStore {
         place.ok_or(ErrorKind::UnexpectedEof)?.copy_from_slice(done);
         if torn.is_empty() { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
     }
+}
+
+#[cfg(test)]
+fn flip(bytes: &mut [u8], bit: usize) {
+    bytes[bit / 8] ^= 1 << (bit % 8);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -197,7 +197,11 @@ impl Process {
             }
             Err(error) => panic!("{error}"),
         };
-        let builder = CallBuilder::new(Naive { chance: chance.clone() });
+        let builder = CallBuilder::new(Naive { chance: chance.clone() }).config(|config| {
+            // A busy machine is no reason to give up.
+            let config = config.with_first_token_timeout(HANGS).with_event_timeout(HANGS).with_turn_timeout(HANGS);
+            config.with_tool_timeout(HANGS).with_log_timeout(HANGS)
+        });
         let builder = TOOLS.into_iter().fold(builder, |builder, name| builder.tool(self.tool(name, &chance)));
         let call = builder.log(handle).resume(manager).unwrap();
         let message = |wrapper: &PlainMessage| wrapper.message().clone();

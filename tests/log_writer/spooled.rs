@@ -10,6 +10,8 @@ use verbale::{LastMessage, PlainMessage, Timing};
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
 
+mod recovery;
+
 fn spool(memory: &SpoolMemory, max_bytes: u64) -> Arc<Spool> {
     Arc::new(memory.open(SpoolSettings::default().with_max_bytes(max_bytes)).unwrap())
 }

@@ -2,31 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use redb::{Database, ReadableTable, Table, WriteTransaction};
+use redb::{ReadableTable, ReadableTableMetadata, Table, WriteTransaction};
 
+use super::Open;
 use super::change::{RecordKey, SpoolChange};
+use super::counter::Commit;
 use super::error::Fault;
 use super::row::CallRow;
+use super::sealing::{Sealed, Sealing};
 use super::tables::{
-    CALLS, DEAD_LETTER_BYTES, DEAD_LETTERS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS, Totals,
-    place, places_of, to_json,
+    CALLS, COMMITS, DEAD_LETTER_BYTES, DEAD_LETTERS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS,
+    Totals, place, places_of, to_json,
 };
 use crate::log::{CallId, WriterLease};
 use crate::message::Record;
 
-/// Applies all changes or none, and returns the new sizes.
-pub(super) fn apply(database: &Database, changes: &[SpoolChange]) -> Result<Totals, Fault> {
-    let transaction = database.begin_write()?;
-    let mut tables = Tables::open(&transaction)?;
+/// Applies all changes or none, counts the commit, and returns the new sizes.
+pub(super) fn apply(open: &mut Open, changes: &[SpoolChange]) -> Result<Totals, Fault> {
+    let transaction = open.database.begin_write()?;
+    let mut tables = Tables::open(&transaction, &open.sealing)?;
     for change in changes {
         tables.change(change)?;
     }
-    let totals = tables.finish()?;
+    let number = open.commit.number + 1;
+    let (totals, is_empty) = tables.finish(number)?;
     transaction.commit()?;
+    open.commit = Commit { number, is_empty, ..open.commit };
     Ok(totals)
 }
 
 struct Tables<'a> {
+    sealing: &'a Sealing,
     meta: Table<'a, &'static str, u64>,
     calls: Table<'a, &'static str, (u64, &'static [u8])>,
     records: Table<'a, Place, (u32, &'static [u8])>,
@@ -44,11 +50,12 @@ struct Call {
 }
 
 impl<'a> Tables<'a> {
-    fn open(transaction: &'a WriteTransaction) -> Result<Self, Fault> {
+    fn open(transaction: &'a WriteTransaction, sealing: &'a Sealing) -> Result<Self, Fault> {
         let meta = transaction.open_table(META)?;
         let number = |name| Ok::<_, Fault>(meta.get(name)?.map_or(0, |number| number.value()));
         let totals = Totals { pending_bytes: number(PENDING_BYTES)?, dead_letter_bytes: number(DEAD_LETTER_BYTES)? };
         Ok(Self {
+            sealing,
             next_call: number(NEXT_CALL)?,
             calls: transaction.open_table(CALLS)?,
             records: transaction.open_table(RECORDS)?,
@@ -97,7 +104,8 @@ impl<'a> Tables<'a> {
             return Ok(());
         }
         let json = to_json(record)?;
-        self.records.insert(place, (key.revision, json.as_slice()))?;
+        let json = self.sealing.seal(Sealed::Record(place, key.revision), &json)?;
+        self.records.insert(place, (key.revision, json.as_ref()))?;
         self.totals.pending_bytes += json.len() as u64;
         self.totals.pending_bytes -= spooled.map_or(0, |(_, bytes)| bytes as u64);
         if let Some((_, bytes)) = dead_letters {
@@ -107,7 +115,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Removes a pending record if it has this revision, and returns its place and JSON.
+    /// Removes a pending record if it has this revision, and returns its place and value.
     fn take(&mut self, call_id: &CallId, key: &RecordKey) -> Result<Option<(Place, Vec<u8>)>, Fault> {
         let Some(call) = self.call(call_id)? else { return Ok(None) };
         let place = place(call.number, key);
@@ -155,8 +163,9 @@ impl<'a> Tables<'a> {
             let found = match self.calls.get(call_id.as_str())? {
                 None => None,
                 Some(found) => {
-                    let (number, json) = found.value();
-                    Some(Call { number, row: CallRow::read(json)?, is_changed: false })
+                    let (number, value) = found.value();
+                    let json = self.sealing.open(Sealed::Call(call_id.as_str(), number), value)?;
+                    Some(Call { number, row: CallRow::read(&json)?, is_changed: false })
                 }
             };
             self.touched.insert(call_id.clone(), found);
@@ -176,8 +185,9 @@ impl<'a> Tables<'a> {
         Ok(call)
     }
 
-    /// Writes the changed calls, and removes those without pending work and dead letters.
-    fn finish(mut self) -> Result<Totals, Fault> {
+    /// Writes the changed calls, and removes those without pending work and dead letters. Returns the sizes, and true if
+    /// no call is left.
+    fn finish(mut self, commit: u64) -> Result<(Totals, bool), Fault> {
         for (call_id, call) in &self.touched {
             let Some(Call { number, row, is_changed }) = call else { continue };
             let is_done = row.opening.is_none()
@@ -187,12 +197,15 @@ impl<'a> Tables<'a> {
             if is_done {
                 self.calls.remove(call_id.as_str())?;
             } else if *is_changed {
-                self.calls.insert(call_id.as_str(), (*number, row.to_json()?.as_slice()))?;
+                let json = row.to_json()?;
+                let value = self.sealing.seal(Sealed::Call(call_id.as_str(), *number), &json)?;
+                self.calls.insert(call_id.as_str(), (*number, value.as_ref()))?;
             }
         }
+        self.meta.insert(COMMITS, commit)?;
         self.meta.insert(NEXT_CALL, self.next_call)?;
         self.meta.insert(PENDING_BYTES, self.totals.pending_bytes)?;
         self.meta.insert(DEAD_LETTER_BYTES, self.totals.dead_letter_bytes)?;
-        Ok(self.totals)
+        Ok((self.totals, self.calls.is_empty()?))
     }
 }

@@ -16,7 +16,18 @@ pub(crate) struct Fault(FaultKind, Option<Source>);
 pub(crate) enum FaultKind {
     InUse,
     Damaged,
-    NewerFormat { version: u64 },
+    /// Acknowledged commits are missing.
+    RolledBack,
+    Missing,
+    Counter,
+    Deleted,
+    Replaced,
+    KeyMissing,
+    WrongKey,
+    NotEncrypted,
+    NewerFormat {
+        version: u64,
+    },
     DiskFull,
     Unusable,
     Io,
@@ -42,9 +53,33 @@ impl FaultKind {
             Self::InUse => {
                 format!("the spool {path} is in use; stop the other process, or choose another path")
             }
-            Self::Damaged => {
-                format!("{path} is not a spool or is damaged; to continue without its records, move the file away")
+            Self::Damaged => format!(
+                "{path} is not a spool or is damaged; to continue without its records, move it and {path}.counter away"
+            ),
+            Self::RolledBack => format!(
+                "the spool {path} lacks its last commits: it is damaged or an old copy; put the newest file back, or \
+                 delete {path}.counter to continue with the records that the file has"
+            ),
+            Self::Missing => format!(
+                "the spool {path} is missing, and it had records that are not stored; put it back, or delete \
+                 {path}.counter to continue without them"
+            ),
+            Self::Counter => {
+                format!("{path}.counter is damaged; delete it to continue with the records that the spool has")
             }
+            Self::Deleted => format!(
+                "the spool {path} was deleted while it was in use; all its records were written to a new file; find out \
+                 what deletes the file"
+            ),
+            Self::Replaced => format!(
+                "the spool {path} was replaced while it was in use; move the new file away, and the spool writes its own \
+                 records to a new one"
+            ),
+            Self::KeyMissing => format!("the spool {path} is encrypted; open it with its key"),
+            Self::WrongKey => format!("the spool {path} is encrypted with another key; open it with that key"),
+            Self::NotEncrypted => format!(
+                "the spool {path} has records that are not encrypted; open it without a key until they are stored"
+            ),
             Self::NewerFormat { version } => format!(
                 "the spool {path} has format {version}, which this version of verbale does not know; let the newer \
                  version store its records first"
@@ -97,7 +132,11 @@ impl Fault {
     pub fn at(self, path: &Path) -> LogError {
         let Self(kind, source) = self;
         let error_kind = match kind {
-            FaultKind::Damaged | FaultKind::NewerFormat { .. } => LogErrorKind::Damaged,
+            FaultKind::Damaged
+            | FaultKind::RolledBack
+            | FaultKind::Missing
+            | FaultKind::Counter
+            | FaultKind::NewerFormat { .. } => LogErrorKind::Damaged,
             FaultKind::Io => LogErrorKind::Unavailable,
             _ => LogErrorKind::NeedsOperator,
         };

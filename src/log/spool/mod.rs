@@ -1,14 +1,17 @@
 //! [`Spool`]: a file on the host that keeps changes until the log has stored them.
 //!
-//! This module owns one file, an embedded [redb](redb::Database), and its tables. It knows no log, stores nothing
-//! elsewhere and has no thread: the background writer calls it.
+//! This module owns one file, an embedded [redb](redb::Database), its tables, and the counter beside it. It knows no log,
+//! stores nothing elsewhere and has no thread: the background writer calls it.
 
 mod apply;
 mod change;
+mod counter;
 mod error;
+mod file;
 mod home;
 mod read;
 mod row;
+mod sealing;
 mod settings;
 mod tables;
 
@@ -16,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::Database;
 
@@ -24,11 +27,14 @@ use super::{CallId, LogError};
 use crate::message::{Position, Record};
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
+use counter::Commit;
+use error::FaultKind;
 pub(crate) use error::{Fault, io_fault};
-use home::FileHome;
+use file::FileHome;
 pub(crate) use home::Home;
 #[cfg(feature = "testing")]
 pub(crate) use home::open_database;
+use sealing::Sealing;
 pub use settings::SpoolSettings;
 use tables::Totals;
 
@@ -39,10 +45,17 @@ use tables::Totals;
 /// [`with_fsync`](SpoolSettings::with_fsync) also the loss of the host. Commits are atomic. The spool keeps
 /// only the newest revision of each message.
 ///
-/// Where the system supports it, only the owner can read the file and its lock file `….lock` (mode 0600), and a
-/// directory that the spool creates (0700). One process can open it at a time. Without
-/// [`with_fsync`](SpoolSettings::with_fsync) the loss of the host may damage the file; a damaged file
-/// is [refused](super::LogErrorKind::Damaged), never read in part.
+/// Where the system supports it, only the owner can read the file and its counter file `….counter` (mode 0600), and a
+/// directory that the spool creates (0700). One process can open it at a time: both files are locked.
+///
+/// The counter file has the number of the last commit. So a spool is [refused](super::LogErrorKind::Damaged) if it is
+/// damaged or missing, if damage took it back to an earlier commit, or if it is an old copy; it is never read in part.
+/// Without [`with_fsync`](SpoolSettings::with_fsync) the loss of the host may cause such damage. The error says how to
+/// continue with the records that are left.
+///
+/// A file that is deleted while it is in use is written again with all its records at the next commit or read. If another
+/// file has its name, the spool accepts no records until that file is moved away; the writer stores them in the log
+/// meanwhile. [`Status::trouble`](super::Status::trouble) reports both.
 ///
 /// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. A file
 /// without pending records is rewritten when it is opened. When a call is erased, the file is rewritten at once without
@@ -60,16 +73,27 @@ pub struct Spool {
     home: Box<dyn Home>,
     settings: SpoolSettings,
     /// `None` after an error; the next operation opens it again.
-    database: Mutex<Option<Database>>,
+    open: Mutex<Option<Open>>,
     pending_bytes: AtomicU64,
     dead_letter_bytes: AtomicU64,
+    /// A deleted or replaced file that was not yet reported.
+    trouble: Mutex<Option<LogError>>,
+}
+
+/// An open database.
+struct Open {
+    database: Database,
+    sealing: Sealing,
+    /// The last commit.
+    commit: Commit,
 }
 
 impl Spool {
     /// Opens or creates a file, and reads all of it to check its integrity.
     ///
-    /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, not a spool, or has a newer format, and
-    /// [`NeedsOperator`](super::LogErrorKind::NeedsOperator) if it is in use or cannot be created or written.
+    /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, missing or older than its counter, not a
+    /// spool, or has a newer format, and [`NeedsOperator`](super::LogErrorKind::NeedsOperator) if it is in use, cannot be
+    /// created or written, or is encrypted with another key.
     pub fn open(path: impl AsRef<Path>, settings: SpoolSettings) -> Result<Self, LogError> {
         let path = path.as_ref();
         let home = FileHome::new(path.to_owned(), settings.fsync).map_err(|fault| fault.at(path))?;
@@ -78,8 +102,9 @@ impl Spool {
 
     pub(crate) fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
         let (pending_bytes, dead_letter_bytes) = Default::default();
-        let spool = Self { home, settings, database: Mutex::default(), pending_bytes, dead_letter_bytes };
-        spool.with_database(|_| Ok(()))?;
+        let (open, trouble) = Default::default();
+        let spool = Self { home, settings, open, pending_bytes, dead_letter_bytes, trouble };
+        spool.with_open(|_| Ok(()))?;
         Ok(spool)
     }
 
@@ -101,12 +126,12 @@ impl Spool {
 
     /// Returns up to `limit` dead letters, sorted by call and position.
     pub(crate) fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, LogError> {
-        self.with_database(|database| read::dead_letters(database, None, limit))
+        self.read(|open| read::dead_letters(open, None, limit))
     }
 
     /// Returns all dead letters of a call, sorted by position.
     pub(crate) fn dead_letters_of(&self, call_id: &CallId) -> Result<Vec<DeadLetter>, LogError> {
-        self.with_database(|database| read::dead_letters(database, Some(call_id), usize::MAX))
+        self.read(|open| read::dead_letters(open, Some(call_id), usize::MAX))
     }
 
     /// Returns true if operations block on a disk and belong on a thread for blocking work.
@@ -120,12 +145,14 @@ impl Spool {
     /// Forgetting a call rewrites the whole file.
     pub(crate) fn commit(&self, changes: &[SpoolChange]) -> Result<(), LogError> {
         let erases = changes.iter().any(|change| matches!(change, SpoolChange::Forget(_)));
-        self.with_database(|database| {
-            self.set_totals(apply::apply(database, changes)?);
+        self.with_open(|open| {
+            self.keep_in_place(open)?;
+            self.set_totals(apply::apply(open, changes)?);
             if erases {
-                *database = self.rewrite(Some(database))?;
+                self.rewrite(open)?;
             }
-            Ok(())
+            self.count(open.commit)?;
+            self.keep_in_place(open)
         })
     }
 
@@ -138,24 +165,43 @@ impl Spool {
         records: usize,
         bytes: usize,
     ) -> Result<Vec<Record>, LogError> {
-        self.with_database(|database| read::batch(database, call_id, except, records, bytes))
+        self.read(|open| read::batch(open, call_id, except, records, bytes))
     }
 
-    /// Returns the calls with pending work or dead letters, sorted by id.
-    pub(crate) fn calls(&self) -> Result<Vec<SpooledCall>, LogError> {
-        self.with_database(|database| read::calls(database))
+    /// Returns the calls after `after` with pending work or dead letters, sorted by id, until they have `records` records
+    /// and dead letters. Returns none only if there are no more.
+    pub(crate) fn calls(&self, after: Option<&CallId>, records: usize) -> Result<Vec<SpooledCall>, LogError> {
+        self.read(|open| read::calls(open, after, records))
+    }
+
+    /// Returns those of the calls that have pending work or dead letters.
+    pub(crate) fn calls_of(&self, ids: &[CallId]) -> Result<Vec<SpooledCall>, LogError> {
+        self.read(|open| read::calls_of(open, ids))
+    }
+
+    /// Removes and returns the error of a file that was deleted or replaced. Never blocks for long.
+    pub(crate) fn take_trouble(&self) -> Option<LogError> {
+        unpoisoned(&self.trouble).take()
+    }
+
+    /// Reads, and writes a deleted file again if possible. The open file can be read whatever has happened to its name.
+    fn read<T>(&self, read: impl FnOnce(&Open) -> Result<T, Fault>) -> Result<T, LogError> {
+        self.with_open(|open| {
+            self.keep_in_place(open).unwrap_or_else(|fault| self.report(fault));
+            read(open)
+        })
     }
 
     /// Drops the database after an error of the store, because redb refuses further work. The next operation opens it
     /// again.
-    fn with_database<T>(&self, act: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, LogError> {
-        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+    fn with_open<T>(&self, act: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<T, LogError> {
+        let mut slot = unpoisoned(&self.open);
         let acted = match slot.take().map_or_else(|| self.opened(), Ok) {
             Err(fault) => Err(fault),
-            Ok(mut database) => {
-                let acted = act(&mut database);
+            Ok(mut open) => {
+                let acted = act(&mut open);
                 if !acted.as_ref().is_err_and(Fault::is_of_store) {
-                    *slot = Some(database);
+                    *slot = Some(open);
                 }
                 acted
             }
@@ -163,26 +209,75 @@ impl Spool {
         acted.map_err(|fault| fault.at(self.home.path()))
     }
 
-    fn opened(&self) -> Result<Database, Fault> {
-        let exists = self.home.exists().map_err(io_fault)?;
-        let database = if exists { self.home.open()? } else { self.rewrite(None)? };
-        let found = tables::check(&database)?;
-        self.set_totals(found.totals);
-        if exists && found.is_scrub_due { self.rewrite(Some(&database)) } else { Ok(database) }
+    fn opened(&self) -> Result<Open, Fault> {
+        let counted = Commit::read(&self.home.counter().map_err(io_fault)?)?;
+        let open = if self.home.exists().map_err(io_fault)? {
+            let database = self.home.open()?;
+            let found = tables::check(&database, self.settings.key.clone())?;
+            if counted.is_some_and(|counted| !found.commit.includes(counted)) {
+                return Err(Fault::of(FaultKind::RolledBack));
+            }
+            self.set_totals(found.totals);
+            let mut open = Open { database, sealing: found.sealing, commit: found.commit };
+            if found.is_rewrite_due {
+                self.rewrite(&mut open)?;
+            }
+            open
+        } else if counted.is_none_or(|counted| counted.is_empty) {
+            let first = || Commit { spool: tables::new_spool(), number: 0, is_empty: true };
+            let commit = counted.unwrap_or_else(first);
+            let sealing = Sealing::new(self.settings.key.clone(), commit.spool);
+            Open { database: self.copied(None, &sealing, commit)?, sealing, commit }
+        } else {
+            return Err(Fault::of(FaultKind::Missing));
+        };
+        if counted != Some(open.commit) {
+            self.count(open.commit)?;
+        }
+        Ok(open)
     }
 
     /// Replaces the file by a new one with the same records and no freed bytes.
-    fn rewrite(&self, database: Option<&Database>) -> Result<Database, Fault> {
+    fn rewrite(&self, open: &mut Open) -> Result<(), Fault> {
+        open.database = self.copied(Some(&open.database), &open.sealing, open.commit)?;
+        Ok(())
+    }
+
+    fn copied(&self, from: Option<&Database>, sealing: &Sealing, commit: Commit) -> Result<Database, Fault> {
         let fresh = self.home.fresh()?;
-        tables::fill(&fresh, database)?;
+        tables::fill(&fresh, from, sealing, commit)?;
         self.home.keep_fresh().map_err(io_fault)?;
         Ok(fresh)
+    }
+
+    /// Writes the file again if it was deleted. Fails if another file has its name.
+    fn keep_in_place(&self, open: &mut Open) -> Result<(), Fault> {
+        if !self.home.is_in_place()? {
+            self.rewrite(open)?;
+            self.count(open.commit)?;
+            self.report(Fault::of(FaultKind::Deleted));
+        }
+        Ok(())
+    }
+
+    fn report(&self, fault: Fault) {
+        *unpoisoned(&self.trouble) = Some(fault.at(self.home.path()));
+    }
+
+    /// Writes the number of a commit to the counter file.
+    fn count(&self, commit: Commit) -> Result<(), Fault> {
+        let (offset, slot) = commit.to_slot();
+        self.home.write_counter(offset, &slot)
     }
 
     fn set_totals(&self, totals: Totals) {
         self.pending_bytes.store(totals.pending_bytes, Ordering::Relaxed);
         self.dead_letter_bytes.store(totals.dead_letter_bytes, Ordering::Relaxed);
     }
+}
+
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Spool {

@@ -1,12 +1,15 @@
 //! Reading from a spool.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
-use redb::{Database, ReadableDatabase, ReadableTable};
+use redb::{ReadableDatabase, ReadableTable};
 
+use super::Open;
 use super::change::{DeadLetter, SpooledCall};
 use super::error::Fault;
 use super::row::{CallRow, unreadable};
+use super::sealing::Sealed;
 use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record};
 use crate::log::{CallEnd, CallHeader, CallId};
 use crate::message::{Position, Record};
@@ -14,13 +17,13 @@ use crate::message::{Position, Record};
 /// Returns the first records of a call that are not at a position of `except`: up to `max_records` and `max_bytes`, at
 /// least one.
 pub(super) fn batch(
-    database: &Database,
+    open: &Open,
     call_id: &CallId,
     except: &BTreeSet<Position>,
     max_records: usize,
     max_bytes: usize,
 ) -> Result<Vec<Record>, Fault> {
-    let transaction = database.begin_read()?;
+    let transaction = open.database.begin_read()?;
     let Some(found) = transaction.open_table(CALLS)?.get(call_id.as_str())? else { return Ok(Vec::new()) };
     let (number, _) = found.value();
     let mut batch = Vec::new();
@@ -35,45 +38,69 @@ pub(super) fn batch(
         if !batch.is_empty() && (batch.len() >= max_records || bytes > max_bytes) {
             break;
         }
-        batch.push(record(json)?);
+        batch.push(record(&open.sealing, place.value(), revision, json)?);
     }
     Ok(batch)
 }
 
-/// Returns all calls with pending work or dead letters, sorted by id.
-pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
-    let transaction = database.begin_read()?;
-    let (records, dead_letters) = (transaction.open_table(RECORDS)?, transaction.open_table(DEAD_LETTERS)?);
-    let mut calls = Vec::new();
-    for entry in transaction.open_table(CALLS)?.iter()? {
+/// Returns the calls after `after` with pending work or dead letters, sorted by id, until `max_records` records and dead
+/// letters are found; at least one call if there is one.
+pub(super) fn calls(open: &Open, after: Option<&CallId>, max_records: usize) -> Result<Vec<SpooledCall>, Fault> {
+    let after = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_str()));
+    let (mut calls, mut found) = (Vec::new(), 0);
+    let table = open.database.begin_read()?.open_table(CALLS)?;
+    for entry in table.range::<&str>((after, Bound::Unbounded))? {
+        if found >= max_records && !calls.is_empty() {
+            break;
+        }
         let (id, value) = entry?;
-        let (id, (number, json)) = (call_id(id.value())?, value.value());
-        let row = CallRow::read(json)?;
-        let mut call = SpooledCall {
-            lease: row.lease(&id),
-            opening: row.opening.map(CallHeader::try_from).transpose().map_err(|_| unreadable())?,
-            call_end: row.call_end.map(CallEnd::try_from).transpose().map_err(|_| unreadable())?,
-            records: Vec::new(),
-            dead_letters: Vec::new(),
-        };
-        for entry in records.range(places_of(number))? {
-            let (place, value) = entry?;
-            let (revision, json) = value.value();
-            call.records.push((key(place.value(), revision), json.len() as u64));
-        }
-        for entry in dead_letters.range(places_of(number))? {
-            let (place, value) = entry?;
-            let (revision, _, json) = value.value();
-            call.dead_letters.push((key(place.value(), revision), json.len() as u64));
-        }
+        let (number, row) = value.value();
+        let call = call(open, id.value(), number, row)?;
+        found += call.records.len() + call.dead_letters.len();
         calls.push(call);
     }
     Ok(calls)
 }
 
+/// Returns those of the calls that the spool holds.
+pub(super) fn calls_of(open: &Open, ids: &[CallId]) -> Result<Vec<SpooledCall>, Fault> {
+    let table = open.database.begin_read()?.open_table(CALLS)?;
+    let mut calls = Vec::new();
+    for id in ids {
+        if let Some(found) = table.get(id.as_str())? {
+            let (number, row) = found.value();
+            calls.push(call(open, id.as_str(), number, row)?);
+        }
+    }
+    Ok(calls)
+}
+
+fn call(open: &Open, id: &str, number: u64, row: &[u8]) -> Result<SpooledCall, Fault> {
+    let transaction = open.database.begin_read()?;
+    let row = CallRow::read(&open.sealing.open(Sealed::Call(id, number), row)?)?;
+    let mut call = SpooledCall {
+        lease: row.lease(&call_id(id)?),
+        opening: row.opening.map(CallHeader::try_from).transpose().map_err(|_| unreadable())?,
+        call_end: row.call_end.map(CallEnd::try_from).transpose().map_err(|_| unreadable())?,
+        records: Vec::new(),
+        dead_letters: Vec::new(),
+    };
+    for entry in transaction.open_table(RECORDS)?.range(places_of(number))? {
+        let (place, value) = entry?;
+        let (revision, json) = value.value();
+        call.records.push((key(place.value(), revision), json.len() as u64));
+    }
+    for entry in transaction.open_table(DEAD_LETTERS)?.range(places_of(number))? {
+        let (place, value) = entry?;
+        let (revision, _, json) = value.value();
+        call.dead_letters.push((key(place.value(), revision), json.len() as u64));
+    }
+    Ok(call)
+}
+
 /// Returns up to `limit` dead letters of one call or of all calls, sorted by call and position.
-pub(super) fn dead_letters(database: &Database, of: Option<&CallId>, limit: usize) -> Result<Vec<DeadLetter>, Fault> {
-    let transaction = database.begin_read()?;
+pub(super) fn dead_letters(open: &Open, of: Option<&CallId>, limit: usize) -> Result<Vec<DeadLetter>, Fault> {
+    let transaction = open.database.begin_read()?;
     let table = transaction.open_table(DEAD_LETTERS)?;
     let mut found = Vec::new();
     for entry in transaction.open_table(CALLS)?.iter()? {
@@ -83,10 +110,10 @@ pub(super) fn dead_letters(database: &Database, of: Option<&CallId>, limit: usiz
             continue;
         }
         for entry in table.range(places_of(value.value().0))?.take(limit.saturating_sub(found.len())) {
-            let (_, value) = entry?;
-            let (_, reason, json) = value.value();
+            let (place, value) = entry?;
+            let (revision, reason, json) = value.value();
             let (call_id, reason) = (call_id.clone(), reason.into());
-            let record = Some(record(json)?);
+            let record = Some(record(&open.sealing, place.value(), revision, json)?);
             found.push(DeadLetter { call_id, reason, record, call_end: None, is_unredacted: false });
         }
     }

@@ -1,6 +1,8 @@
 //! [`SpoolSettings`]: the size of a spool and the durability of its changes.
 
-/// The settings of a [`Spool`](super::Spool): its maximum size and the durability of its changes.
+use super::sealing::SpoolKey;
+
+/// The settings of a [`Spool`](super::Spool): its maximum size, the durability of its changes, and its key.
 ///
 /// ```
 /// use verbale::log::SpoolSettings;
@@ -12,17 +14,18 @@
 pub struct SpoolSettings {
     pub(super) max_bytes: u64,
     pub(super) fsync: bool,
+    pub(super) key: Option<SpoolKey>,
 }
 
 impl Default for SpoolSettings {
     fn default() -> Self {
-        Self { max_bytes: 1 << 30, fsync: false }
+        Self { max_bytes: 1 << 30, fsync: false, key: None }
     }
 }
 
 impl SpoolSettings {
     /// Sets how many bytes of records the spool holds, as JSON; 1 GiB by default. Records that do not fit go straight to
-    /// the log. The file is about twice as large, and shrinks when the spool is closed or opened.
+    /// the log. The file is two to three times as large, and shrinks when the spool is closed or opened.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
@@ -34,6 +37,21 @@ impl SpoolSettings {
     #[must_use]
     pub fn with_fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
+        self
+    }
+
+    /// Encrypts messages, headers and call ends in the file, with XChaCha20-Poly1305 and a new nonce for each value.
+    /// Without a key they are plain JSON. The key is 32 random bytes. It is never printed, and is erased from memory with
+    /// the last settings and spool that have it; the caller erases its own bytes.
+    ///
+    /// Ids of calls and messages, positions, revisions, sizes, and the reasons of dead letters stay readable. A value that
+    /// was changed or moved is refused as damaged. [`Spool::open`](super::Spool::open) refuses a spool that has another
+    /// key, needs one, or has records without encryption. To change the key, let the writer store all records, then
+    /// delete the files of the spool.
+    #[cfg(feature = "encryption")]
+    #[must_use]
+    pub fn with_key(mut self, key: &[u8; 32]) -> Self {
+        self.key = Some(SpoolKey::new(key));
         self
     }
 }

@@ -1,5 +1,8 @@
 //! Changes of a spool, and reads after them.
 
+mod damage;
+#[cfg(feature = "encryption")]
+mod encryption;
 mod file;
 mod history;
 
@@ -101,7 +104,7 @@ fn newest_revision_is_kept_until_it_is_stored() {
     assert_eq!(batch(&spool, "CA"), slice::from_ref(&third));
     assert_eq!(spool.pending_bytes(), bytes([&third]));
     spool.commit(&[stored("CA", &third), stored("nobody", &third)]).unwrap();
-    assert_eq!((spool.calls().unwrap(), spool.pending_bytes()), (vec![], 0));
+    assert_eq!((spool.calls(None, usize::MAX).unwrap(), spool.pending_bytes()), (vec![], 0));
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn dead_letters_are_kept_until_they_are_discarded() {
         assert_eq!(spool.dead_letters(9).unwrap(), [letter("CA", &first), letter("CB", &last)]);
         assert_eq!(spool.dead_letters(1).unwrap(), [letter("CA", &first)]);
         assert_eq!((spool.pending_bytes(), spool.dead_letter_bytes()), (bytes([&next]), bytes([&first, &last])));
-        let calls = spool.calls().unwrap();
+        let calls = spool.calls(None, usize::MAX).unwrap();
         assert_eq!((&calls[0].records, &calls[0].dead_letters), (&vec![index(&next)], &vec![index(&first)]));
     }
     assert!(!format!("{:?}{spool:?}", spool.dead_letters(9).unwrap()).contains("private"));
@@ -151,7 +154,7 @@ fn dead_letters_are_kept_until_they_are_discarded() {
     let discard = |id, record: &Record| SpoolChange::Discard(call(id), RecordKey::of(record));
     spool.commit(&[discard("CA", &first), discard("CB", &last)]).unwrap();
     assert_eq!((spool.dead_letters(9).unwrap(), spool.dead_letter_bytes()), (vec![], 0));
-    assert_eq!(spool.calls().unwrap().len(), 1);
+    assert_eq!(spool.calls(None, usize::MAX).unwrap().len(), 1);
 }
 
 #[test]
@@ -172,17 +175,17 @@ fn call_is_kept_while_it_has_work() {
         records: vec![index(&hello)],
         dead_letters: vec![],
     };
-    assert_eq!(after_crash(&memory).calls().unwrap(), [whole.clone()]);
+    assert_eq!(after_crash(&memory).calls(None, usize::MAX).unwrap(), [whole.clone()]);
 
     let newer = WriterLease::restored(call("CA"), 4, 4, Some(5));
     spool.commit(&[SpoolChange::Opened(newer.clone()), SpoolChange::Opened(lease("nobody"))]).unwrap();
     (whole.lease, whole.opening) = (newer, None);
-    assert_eq!(spool.calls().unwrap(), [whole.clone()]);
+    assert_eq!(spool.calls(None, usize::MAX).unwrap(), [whole.clone()]);
     spool.commit(&[stored("CA", &hello), SpoolChange::Opened(lease("CA"))]).unwrap();
     whole.records.clear();
-    assert_eq!(after_crash(&memory).calls().unwrap(), [whole]);
+    assert_eq!(after_crash(&memory).calls(None, usize::MAX).unwrap(), [whole]);
     spool.commit(&[SpoolChange::Closed(call("CA")), SpoolChange::Closed(call("nobody"))]).unwrap();
-    assert_eq!(spool.calls().unwrap(), []);
+    assert_eq!(spool.calls(None, usize::MAX).unwrap(), []);
 }
 
 #[test]

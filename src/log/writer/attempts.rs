@@ -20,9 +20,9 @@ const MAX_FLUSH_BACKOFF: Duration = Duration::from_secs(1);
 impl WriterTask {
     /// Starts attempts for the calls that are due, up to the limit of concurrent calls.
     pub(super) fn start_attempts(&mut self) {
-        let is_spool_read = self.is_spool_read();
         while self.running.len() < self.settings.parallel.max(1) {
             let Some(key) = self.next_due() else { return };
+            let is_spool_read = self.is_spool_read(Some(&key.0));
             let held = self.calls.get(&key).and_then(|state| self.held(state));
             let Some(state) = self.calls.get_mut(&key) else { continue };
             let Some(operation) = state.next_operation(self.settings.batch, held.map(|(from, _)| from)) else {

@@ -52,6 +52,7 @@ impl WriterTask {
                 }
             }
             Command::Flush { call_id, deadline, reply } => {
+                call_id.iter().for_each(|call_id| self.read_spooled(call_id));
                 self.schedule_now(call_id.as_ref());
                 self.flushes.push(Flush { call_id, up_to: self.last_number, deadline, reply });
             }
@@ -72,6 +73,7 @@ impl WriterTask {
         let key = key_of(&call.lease);
         if !self.calls.contains_key(&key) {
             self.fence_older(&key);
+            self.read_spooled(&key.0);
         }
         self.refuse_stale_handle(call);
         let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.lease.clone()));

@@ -85,10 +85,9 @@ impl WriterTask {
     pub(super) fn answer_flushes(&mut self) {
         let now = Instant::now();
         let oldest = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
-        let is_spool_read = self.is_spool_read();
         let mut open = Vec::new();
         for flush in std::mem::take(&mut self.flushes) {
-            let is_done = is_spool_read
+            let is_done = self.is_spool_read(flush.call_id.as_ref())
                 && match &flush.call_id {
                     None => oldest > flush.up_to,
                     id => self.states(id.as_ref()).all(|state| state.unstored(flush.up_to).next().is_none()),
@@ -107,7 +106,7 @@ impl WriterTask {
     pub(super) fn unstored(&self, call_id: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
         let matches = |id: &CallId| call_id.is_none_or(|call_id| call_id == id);
         let dead = self.unstored_dead_letters().filter(|unstored| unstored.call_id.as_ref().is_some_and(matches));
-        let unread = (!self.is_spool_read()).then(|| Unstored::new(None, Part::Unknown, Durability::Spooled));
+        let unread = (!self.is_spool_read(call_id)).then(|| Unstored::new(None, Part::Unknown, Durability::Spooled));
         unread.into_iter().chain(self.states(call_id).flat_map(|state| state.unstored(up_to))).chain(dead).collect()
     }
 

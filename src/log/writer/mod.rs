@@ -29,6 +29,7 @@ mod spooling;
 mod status;
 mod takeover;
 mod task;
+mod unread;
 mod unstored;
 
 use std::collections::BTreeSet;

@@ -8,11 +8,8 @@ use super::dead_letters::Letter;
 use crate::log::spool::SpooledCall;
 
 impl WriterTask {
-    /// Adds the calls that were found in the spool at the start.
+    /// Adds calls that were found in the spool.
     pub(super) fn recover(&mut self, found: Vec<SpooledCall>) {
-        if let Some(spooling) = &mut self.spooling {
-            spooling.is_read = true;
-        }
         for call in found {
             let key = key_of(&call.lease);
             let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.lease.clone()));

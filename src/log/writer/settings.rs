@@ -90,7 +90,8 @@ impl WriterSettings {
     ///
     /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. A record that is
     /// larger than a limit is accepted when nothing else waits under that limit. Dead letters in memory count towards
-    /// the second limit. With `usize::MAX` the writer accepts everything.
+    /// the second limit. With `usize::MAX` the writer accepts everything. For each 4 KiB of the second limit, the writer
+    /// reads one record ahead of those that an earlier process left in the spool.
     #[must_use]
     pub fn with_limits(mut self, max_call_bytes: usize, max_bytes: usize) -> Self {
         (self.max_call_bytes, self.max_bytes) = (max_call_bytes, max_bytes);

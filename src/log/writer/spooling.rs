@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::WriterTask;
 use super::call::{Key, Route};
 use super::shared::Erased;
+use super::unread::{Piece, Unread};
 use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
 use crate::log::{LogError, LogErrorKind, RecordKey, Spool};
@@ -22,14 +23,20 @@ pub(super) struct Spooling {
     next: Batch,
     /// Records in memory to add to the next commit.
     queued: Vec<(Key, Position)>,
-    /// The current commit, or the read at the start.
+    /// The current commit, or read.
     running: JoinSet<Result<Done, LogError>>,
     committing: Batch,
-    /// True once the records of an earlier process were read.
-    pub(super) is_read: bool,
+    pub(super) unread: Unread,
+    /// True if a commit precedes the next read.
+    commits_next: bool,
+    /// The trouble of a deleted or replaced file is shown until then at least.
+    trouble_until: Option<Instant>,
     failures: u32,
     retry_at: Option<Instant>,
 }
+
+/// How long the status shows that the spool's file was deleted, though the spool has written it again.
+const SHOWN_FOR: Duration = Duration::from_secs(60);
 
 /// The contents of a commit.
 #[derive(Default)]
@@ -44,7 +51,7 @@ struct Batch {
 }
 
 pub(super) enum Done {
-    Read(Vec<SpooledCall>),
+    Read(Piece, Vec<SpooledCall>),
     Committed,
 }
 
@@ -56,7 +63,9 @@ impl Spooling {
             queued: Vec::new(),
             running: JoinSet::new(),
             committing: Batch::default(),
-            is_read: false,
+            unread: Unread::default(),
+            commits_next: false,
+            trouble_until: None,
             failures: 0,
             retry_at: None,
         }
@@ -72,7 +81,20 @@ impl Spooling {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.is_read && self.running.is_empty() && self.next.changes.is_empty() && self.queued.is_empty()
+        self.unread.is_done() && self.running.is_empty() && !self.has_changes()
+    }
+
+    fn has_changes(&self) -> bool {
+        !(self.next.changes.is_empty() && self.queued.is_empty())
+    }
+
+    /// Returns the next read, unless a commit is first. Wanted calls precede every commit, so that the task knows the
+    /// spooled records of a call before it adds to them.
+    fn next_read(&mut self, room: usize) -> Option<Piece> {
+        let is_commit_first = room == 0 || self.commits_next && self.has_changes();
+        let piece = self.unread.wanted().or_else(|| self.unread.next().filter(|_| !is_commit_first));
+        self.commits_next = piece.is_some();
+        piece
     }
 }
 
@@ -100,19 +122,22 @@ pub(super) async fn run_blocking<T: Send + 'static>(
 }
 
 impl WriterTask {
-    /// Starts a commit of everything that has gathered, unless one is running.
+    /// Starts a read of the spool, or a commit of everything that has gathered, unless one is running.
     pub(super) fn start_commit(&mut self) {
+        self.report_spool();
+        let room = self.room_for_spooled();
         let Some(spooling) = &mut self.spooling else { return };
         if spooling.retry_at.is_some_and(|at| Instant::now() < at) || !spooling.running.is_empty() {
             return;
         }
         spooling.retry_at = None;
         let spool = spooling.spool.clone();
-        if !spooling.is_read {
-            spooling.running.spawn(run_blocking(spool, |spool| spool.calls().map(Done::Read)));
+        if let Some(piece) = spooling.next_read(room) {
+            let read = move |spool: &Spool| piece.read(spool, room).map(|found| Done::Read(piece, found));
+            spooling.running.spawn(run_blocking(spool, read));
             return;
         }
-        if spooling.is_idle() {
+        if !spooling.has_changes() {
             return;
         }
         let mut batch = std::mem::take(&mut spooling.next);
@@ -166,9 +191,11 @@ impl WriterTask {
         match done {
             Ok(done) => {
                 spooling.failures = 0;
-                self.clear_trouble(None);
+                if spooling.trouble_until.is_none_or(|until| Instant::now() >= until) {
+                    self.clear_trouble(None);
+                }
                 match done {
-                    Done::Read(found) => self.recover(found),
+                    Done::Read(piece, found) => self.on_read(piece, found),
                     Done::Committed => {
                         batch.erased.into_iter().for_each(Erased::send);
                         for (key, record) in batch.records {
@@ -225,9 +252,13 @@ impl WriterTask {
         }
     }
 
-    /// Returns true if the records of an earlier process are known.
-    pub(super) fn is_spool_read(&self) -> bool {
-        self.spooling.as_ref().is_none_or(|spooling| spooling.is_read)
+    /// Reports a spool whose file was deleted or replaced.
+    fn report_spool(&mut self) {
+        let Some(spooling) = &mut self.spooling else { return };
+        if let Some(error) = spooling.spool.take_trouble() {
+            spooling.trouble_until = Some(from_now(SHOWN_FOR));
+            self.report_trouble(None, error);
+        }
     }
 
     /// Adds a change to the next commit.

@@ -32,7 +32,7 @@ pub enum Durability {
 pub struct Status {
     /// Records that were accepted.
     pub accepted: u64,
-    /// Records that were found in the spool at the start.
+    /// Records of an earlier process that were read from the spool. A large spool is read in pieces.
     pub recovered: u64,
     /// Records that the writer stored in the log.
     pub stored: u64,
@@ -41,7 +41,7 @@ pub struct Status {
     pub dropped: u64,
     /// Records that wait in memory.
     pub queued: u64,
-    /// Records that wait in the spool.
+    /// Records that wait in the spool, without those that were not read yet.
     pub spooled: u64,
     /// Records that are now [dead letters](crate::log::DeadLetter).
     pub dead_letters: u64,
@@ -55,7 +55,8 @@ pub struct Status {
     pub bytes: usize,
     /// How long the oldest part that is not stored has been waiting; zero if nothing waits.
     pub lag: Duration,
-    /// Errors that need an operator: the newest one of each blocked call, and of the spool. The writer retries by itself.
+    /// Errors that need an operator: the newest one of each blocked call, and of the spool. The writer retries by
+    /// itself. A spool's file that was deleted is shown for a minute at least, though the spool has written it again.
     pub trouble: Vec<LogError>,
 }
 

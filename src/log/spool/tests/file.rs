@@ -45,7 +45,7 @@ fn files_are_readable_by_their_owner_only() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&made), mode(&made.join("for"))), (0o700, 0o700));
     let found = files(&made.join("for"));
-    assert_eq!(found, ["spool", "spool.lock"].map(|name| made.join("for").join(name)));
+    assert_eq!(found, ["spool", "spool.counter"].map(|name| made.join("for").join(name)));
     assert_eq!(found.iter().map(|path| mode(path)).collect::<Vec<_>>(), [0o600, 0o600]);
 }
 
@@ -81,13 +81,117 @@ fn no_byte_of_an_erased_call_is_in_the_directory() {
 }
 
 #[test]
+fn both_files_are_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("spool");
+    let spool = open(&path).unwrap();
+    for _ in 0..2 {
+        for path in files(directory.path()) {
+            let file = fs::File::open(&path).unwrap();
+            assert!(matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)), "{}", path.display());
+        }
+        spool.commit(&[SpoolChange::Forget(call("CA"))]).unwrap();
+    }
+    // Another path to the same file does not help.
+    fs::hard_link(&path, directory.path().join("link")).unwrap();
+    let error = open(&directory.path().join("link")).unwrap_err();
+    assert!(error.to_string().contains("is in use"), "{error}");
+}
+
+#[test]
+fn old_copy_or_missing_file_is_refused_until_the_counter_is_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("spool");
+    let [first, second] = [record(0, 1, "first"), record(1, 1, "second")];
+    open(&path).unwrap().commit(&[put("CA", &first)]).unwrap();
+    let copy = fs::read(&path).unwrap();
+    open(&path).unwrap().commit(&[put("CA", &second)]).unwrap();
+    fs::write(&path, copy).unwrap();
+    let error = open(&path).unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::Damaged);
+    assert!(error.to_string().contains("lacks its last commits"), "{error}");
+    fs::remove_file(directory.path().join("spool.counter")).unwrap();
+    assert_eq!(batch(&open(&path).unwrap(), "CA"), slice::from_ref(&first));
+
+    fs::remove_file(&path).unwrap();
+    let error = open(&path).unwrap_err();
+    assert!(error.to_string().contains("is missing"), "{error}");
+    fs::remove_file(directory.path().join("spool.counter")).unwrap();
+    let spool = open(&path).unwrap();
+    assert_eq!(batch(&spool, "CA"), []);
+    drop(spool);
+    // Nothing is lost with an empty spool.
+    fs::remove_file(&path).unwrap();
+    open(&path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn file_that_is_deleted_in_use_is_written_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("for/spool");
+    let spool = open(&path).unwrap();
+    let records: Vec<Record> = (0..6).map(|seq| record(seq, 1, "Hello")).collect();
+    spool.commit(&[put("CA", &records[0])]).unwrap();
+    assert!(spool.take_trouble().is_none());
+    let deletions: [(bool, &dyn Fn()); 3] = [
+        (true, &|| fs::remove_file(&path).unwrap()),
+        (false, &|| fs::remove_file(&path).unwrap()),
+        (true, &|| fs::remove_dir_all(path.parent().unwrap()).unwrap()),
+    ];
+    for (number, (commits, delete)) in deletions.into_iter().enumerate() {
+        delete();
+        if commits {
+            spool.commit(&[put("CA", &records[number + 1])]).unwrap();
+        } else {
+            batch(&spool, "CA");
+        }
+        let error = spool.take_trouble().unwrap();
+        assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
+        assert!(error.to_string().contains("was deleted while it was in use"), "{error}");
+        let whole = batch(&spool, "CA");
+        // As the next process finds it.
+        let copy = directory.path().join(format!("copy-{number}"));
+        fs::copy(&path, &copy).unwrap();
+        fs::copy(directory.path().join("for/spool.counter"), directory.path().join(format!("copy-{number}.counter")))
+            .unwrap();
+        assert_eq!(batch(&open(&copy).unwrap(), "CA"), whole);
+    }
+    assert_eq!(batch(&spool, "CA"), [&records[..2], &records[3..4]].concat());
+    assert!(spool.take_trouble().is_none());
+}
+
+#[cfg(unix)]
+#[test]
+fn file_that_is_replaced_in_use_takes_no_commits_until_it_is_moved_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("spool");
+    let spool = open(&path).unwrap();
+    let [first, second] = [record(0, 1, "first"), record(1, 1, "second")];
+    spool.commit(&[put("CA", &first)]).unwrap();
+    fs::write(directory.path().join("other"), "somebody's").unwrap();
+    fs::rename(directory.path().join("other"), &path).unwrap();
+    let error = spool.commit(&[put("CA", &second)]).unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
+    assert!(error.to_string().contains("was replaced while it was in use"), "{error}");
+    assert_eq!(batch(&spool, "CA"), slice::from_ref(&first));
+    assert!(spool.take_trouble().unwrap().to_string().contains("was replaced"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+
+    fs::rename(&path, directory.path().join("other")).unwrap();
+    spool.commit(&[put("CA", &second)]).unwrap();
+    drop(spool);
+    assert_eq!(batch(&open(&path).unwrap(), "CA"), [first, second]);
+}
+
+#[test]
 fn unfinished_file_is_removed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("spool");
     fs::write(directory.path().join("spool.new"), "half a copy").unwrap();
     fs::write(&path, "").unwrap();
     let spool = open(&path).unwrap();
-    assert_eq!(spool.calls().unwrap(), []);
+    assert_eq!(spool.calls(None, usize::MAX).unwrap(), []);
     assert_eq!(files(directory.path()).len(), 2);
 }
 
@@ -121,13 +225,38 @@ fn newer_format_is_refused() {
     let path = directory.path().join("spool");
     open(&path).unwrap().commit(&[put("CA", &record(0, 1, "Hello"))]).unwrap();
     let database = redb::Database::create(&path).unwrap();
-    assert_eq!(database.begin_read().unwrap().open_table(META).unwrap().get("format").unwrap().unwrap().value(), 1);
+    assert_eq!(database.begin_read().unwrap().open_table(META).unwrap().get("format").unwrap().unwrap().value(), 2);
     let transaction = database.begin_write().unwrap();
-    transaction.open_table(META).unwrap().insert("format", 2).unwrap();
+    transaction.open_table(META).unwrap().insert("format", 3).unwrap();
     transaction.commit().unwrap();
     drop(database);
     let error = open(&path).unwrap_err();
-    assert!(error.to_string().contains("has format 2, which this version"), "{error}");
+    assert!(error.to_string().contains("has format 3, which this version"), "{error}");
+}
+
+#[test]
+fn older_format_is_upgraded() {
+    const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+    const KEY: TableDefinition<&str, &[u8]> = TableDefinition::new("key");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("spool");
+    let hello = record(0, 1, "Hello");
+    open(&path).unwrap().commit(&[put("CA", &hello)]).unwrap();
+    let database = redb::Database::create(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    {
+        let mut meta = transaction.open_table(META).unwrap();
+        meta.insert("format", 1).unwrap();
+        meta.remove("spool").unwrap();
+        meta.remove("commits").unwrap();
+    }
+    transaction.delete_table(KEY).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    fs::remove_file(directory.path().join("spool.counter")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(batch(&open(&path).unwrap(), "CA"), slice::from_ref(&hello));
+    }
 }
 
 #[cfg(unix)]

@@ -8,10 +8,10 @@ use super::*;
 
 /// The expected contents of a spool.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Model(BTreeMap<CallId, ModelCall>);
+pub(super) struct Model(BTreeMap<CallId, ModelCall>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct ModelCall {
+pub(super) struct ModelCall {
     lease: WriterLease,
     opening: Option<CallHeader>,
     call_end: Option<CallEnd>,
@@ -87,9 +87,9 @@ impl Model {
     }
 
     /// Reads the model from a spool through all of its methods.
-    fn of(spool: &Spool) -> Self {
+    pub(super) fn of(spool: &Spool) -> Self {
         let letters = spool.dead_letters(usize::MAX).unwrap();
-        let calls = spool.calls().unwrap().into_iter().map(|call| {
+        let calls = spool.calls(None, usize::MAX).unwrap().into_iter().map(|call| {
             let id = call.lease.call_id().clone();
             let records = spool.batch(&id, &BTreeSet::new(), usize::MAX, usize::MAX).unwrap();
             assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
