@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::shared::{CallShared, SizedRecord};
 use super::takeover::Watch;
-use super::{Durability, Part, Unstored, unpoisoned};
+use super::{Durability, Part, Unstored};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record};
 
@@ -177,32 +177,6 @@ impl CallState {
                 Arrival::Replaces(older.call, older.bytes)
             }
         }
-    }
-
-    /// Returns the first message that will change again.
-    pub fn open_from(&self) -> Option<Position> {
-        self.handles.iter().filter_map(|handle| *unpoisoned(&handle.open_from)).min()
-    }
-
-    /// Returns the number of the first accepted record from a position on.
-    pub fn first_number_from(&self, position: Position) -> Option<u64> {
-        let spooled = self.spooled.range(position..).map(|(_, spooled)| spooled.number);
-        spooled.chain(self.waiting.range(position..).map(|(_, waiting)| waiting.number)).min()
-    }
-
-    /// Returns whether work other than records from `held_from` on is left.
-    pub fn has_work_before(&self, held_from: Position) -> bool {
-        self.is_contested
-            || self.opening.is_some()
-            || !self.erase_replies.is_empty()
-            || self.waiting.range(..held_from).next().is_some()
-            || self.spooled.range(..held_from).next().is_some()
-    }
-
-    /// Returns whether more records are ready than one attempt in memory takes. Those from `held_from` on wait.
-    pub fn has_backlog(&self, batch: usize, held_from: Option<Position>) -> bool {
-        let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
-        self.spooled.range(ready).next().is_some() || self.waiting.range(ready).count() > batch
     }
 
     /// Returns the next attempt, if there is one to make now. Records from `held_from` on wait.

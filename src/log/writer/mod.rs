@@ -18,6 +18,7 @@ mod contest;
 mod dead_letters;
 mod fencing;
 mod flush;
+mod held;
 mod letters;
 mod operation;
 mod recovery;
@@ -29,6 +30,7 @@ mod spooling;
 mod status;
 mod takeover;
 mod task;
+mod trouble;
 mod unread;
 mod unstored;
 

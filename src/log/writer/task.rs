@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -20,7 +19,6 @@ use super::spooling::{Spooling, next_done};
 use super::{Part, WriterSettings, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallId, CallLog, DeadLetter};
-use crate::message::Position;
 
 /// The task of a [`LogWriter`](super::LogWriter). Run it once per process with `tokio::spawn(task.run())`, and keep the
 /// join handle to await its end.
@@ -121,26 +119,6 @@ impl WriterTask {
     /// Returns how long a record waits for a newer revision.
     pub(super) fn linger(&self) -> Duration {
         if self.is_flushing() { Duration::ZERO } else { self.settings.linger }
-    }
-
-    /// Returns the first message of a call that waits for its last change, and how long it may still wait.
-    pub(super) fn held(&self, state: &CallState) -> Option<(Position, Duration)> {
-        /// A larger reply is written while it is spoken.
-        const MAX_BYTES: usize = 64 << 10;
-        let bytes: usize = state.handles.iter().map(|handle| handle.bytes.load(Ordering::Relaxed)).sum();
-        let held_from = state.open_from().filter(|_| !self.is_flushing() && bytes <= MAX_BYTES)?;
-        let since = self.outstanding.get(&state.first_number_from(held_from)?)?;
-        let left = self.settings.turn_wait().saturating_sub(since.elapsed());
-        (!left.is_zero()).then_some((held_from, left))
-    }
-
-    /// Returns how long the work of a call waits: for a newer revision, or for the last change of a reply.
-    pub(super) fn wait(&self, key: &Key) -> Duration {
-        let held = self.calls.get(key).and_then(|state| Some((state, self.held(state)?)));
-        match held {
-            Some((state, (held_from, left))) if !state.has_work_before(held_from) => left.max(self.linger()),
-            _ => self.linger(),
-        }
     }
 
     /// Returns true if a caller waits for a flush, or the task is about to end.
