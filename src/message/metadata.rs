@@ -1,5 +1,7 @@
 //! [`Metadata`]: the data of a message besides its contents.
 
+mod redacted;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -115,13 +117,6 @@ impl Metadata {
         self.more.as_ref()?.turn.as_deref()
     }
 
-    /// Returns the kinds of text that were removed before the message was stored, such as `card`, sorted.
-    ///
-    /// Empty in the conversation that wrote the message, because it keeps the text.
-    pub fn redacted(&self) -> &[Text] {
-        self.more.as_ref().map_or(&[], |more| &more.redacted)
-    }
-
     /// Returns the custom data, which [`Entry::set_data`](crate::Entry::set_data) sets.
     pub fn aux(&self) -> &Map {
         self.more.as_ref().map_or(Map::EMPTY, |more| &more.aux)
@@ -231,17 +226,6 @@ impl Metadata {
         if self.unknown().is_some_and(|unknown| !unknown.forked_from.is_empty()) {
             self.unknown_mut().forked_from.clear();
             self.tidy();
-        }
-    }
-
-    /// Adds kinds of text that were removed.
-    pub(crate) fn add_redacted(&mut self, kinds: impl IntoIterator<Item = Text>) {
-        let mut kinds = kinds.into_iter().peekable();
-        if kinds.peek().is_some() {
-            let redacted = &mut self.more().redacted;
-            redacted.extend(kinds);
-            redacted.sort_unstable();
-            redacted.dedup();
         }
     }
 

@@ -235,8 +235,9 @@ mod tests {
             ("forty-one eleven eleven eleven 1111 eleven eleven", "** ** ** ** **** eleven eleven"),
             ("vier eins eins eins 1111 eins eins eins eins 1111", "* * * * **** * * * * 1111"),
             ("quatro um um um 1111 1111 um um um um", "* * * * **** **** um um um um"),
-            // Of a word that has one of the last four digits, all digits are masked.
-            ("4111 1111 1111 1 double one one", "**** **** **** * ** one"),
+            ("4111 1111 1111 1 double one one", "**** **** **** 1 double one one"),
+            // Of a word that has one of the last four digits and others, all digits are masked.
+            ("4111 1111 111 double one double one one", "**** **** *** ** double one one"),
         ] {
             assert_eq!(written(said), left, "{said}");
         }

@@ -32,7 +32,7 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 ///   other by them; roles, times and attributes; and other bytes. Contents that are already in a content store are out
 ///   of reach, so redact before contents are offloaded.
 ///
-/// The [kinds](Redaction::with_kind) of the redactions are reported in the record's
+/// The [kinds](super::Redaction::with_kind) of the redactions are reported in the record's
 /// [metadata](crate::message::Metadata::redacted).
 ///
 /// Each message is redacted alone. A number that is spread over two messages is therefore not found. Neither is a
