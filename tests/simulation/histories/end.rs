@@ -67,6 +67,14 @@ impl World {
                 self.calls[index].submit(None, LastMessage::Include, &self.trace);
                 self.drain(self.calls[index].home).await;
             }
+            // A task without a spool dies with an end that it accepted, and a service then finishes again.
+            for _ in 0..3 {
+                let call_end = self.calls[index].owner.as_ref().and_then(|owner| owner.call_end.clone());
+                if let Some(call_end) = call_end {
+                    self.finish_with(index, call_end).await;
+                }
+                self.drain(self.calls[index].home).await;
+            }
         }
         let Some(owner) = &self.calls[index].owner else { return };
         if owner.call_end.is_none() {
