@@ -347,19 +347,19 @@ async fn shared_content_is_deleted_with_its_last_call() {
     let (log, client) = log_and_client().await;
     let log = in_dynamodb(log, client.clone());
     let [one, other] = ["CA1", "CA2"].map(call);
-    let [first_call, second_call] = ["my pin is 4711 ", "my pin is 0815 "].map(with_prompt);
+    let [first_call, second_call] = ["my pin is 47-11 ", "my pin is 08-15 "].map(with_prompt);
     put(&log, &one, &first_call).await;
     put(&log, &other, &second_call).await;
-    assert!(table_contains(&client, PROMPT).await && table_contains(&client, "4711").await);
+    assert!(table_contains(&client, PROMPT).await && table_contains(&client, "47-11").await);
     let prompts =
         items(&client).await.iter().filter(|item| item.values().any(|value| contains_text(value, PROMPT))).count();
     assert_eq!(prompts, 1, "stored once for both calls");
 
     log.erase_call(&one).await.unwrap();
-    assert!(!table_contains(&client, "4711").await);
+    assert!(!table_contains(&client, "47-11").await);
     assert_eq!(log.read_call(&other).await.unwrap(), LoggedCall::new(None, second_call));
     log.erase_call(&other).await.unwrap();
-    assert!(!table_contains(&client, PROMPT).await && !table_contains(&client, "0815").await);
+    assert!(!table_contains(&client, PROMPT).await && !table_contains(&client, "08-15").await);
     let left: Vec<_> = items(&client).await.iter().map(|item| item["entity"].as_s().unwrap().clone()).collect();
     assert!(left.iter().all(|entity| entity == "erased"), "{left:?}");
 
@@ -380,10 +380,10 @@ async fn contents_of_an_expired_call_are_deleted_when_it_is_erased() {
     let log = in_dynamodb(log.with_clock(clock.clone()), client.clone());
     let opened = header("CA1", START_MS).with_expires_at(START_MS / 1_000 + 10);
     log.open_call(&opened).await.unwrap();
-    put_as(&log, &WriterLease::from(&opened), &with_prompt("my pin is 4711 ")).await;
+    put_as(&log, &WriterLease::from(&opened), &with_prompt("my pin is 47-11 ")).await;
     clock.advance(1_000_000);
     assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
-    assert!(table_contains(&client, "4711").await);
+    assert!(table_contains(&client, "47-11").await);
     log.erase_call(&call("CA1")).await.unwrap();
-    assert!(!table_contains(&client, "4711").await && !table_contains(&client, PROMPT).await);
+    assert!(!table_contains(&client, "47-11").await && !table_contains(&client, PROMPT).await);
 }

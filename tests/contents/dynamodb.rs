@@ -110,7 +110,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
     type Damage = fn(&mut Item) -> bool;
     let damages: [Damage; 3] = [
         |_| true,
-        |chunk| chunk.insert("bytes".to_owned(), AttributeValue::B(Bytes::new(&b"my pin is 4711"[..]))).is_none(),
+        |chunk| chunk.insert("bytes".to_owned(), AttributeValue::B(Bytes::new(&b"my pin is 47-11"[..]))).is_none(),
         |chunk| chunk.remove("bytes").is_none(),
     ];
     for damage in damages {

@@ -221,15 +221,15 @@ async fn refused_prompt_changes_nothing() {
 #[tokio::test]
 async fn debug_and_errors_contain_no_text_of_messages() {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::text("4711 it is.").tool_call("call_1", "get_weather", json!({"town": "4711"})));
-    let conversation = prompt(&bedrock).agent("Know 4711.").tool(weather()).request("My pin is 4711.").apply().unwrap();
-    let next = conversation.continuation().context("4711").set("model", "sonnet");
+    bedrock.reply(ScriptedReply::text("47-11 it is.").tool_call("call_1", "get_weather", json!({"town": "47-11"})));
+    let conversation = prompt(&bedrock).agent("Know 47-11.").tool(weather()).request("My pin is 47-11.").apply().unwrap();
+    let next = conversation.continuation().context("47-11").set("model", "sonnet");
     let mut run = conversation.run();
     let message = run.next().await.unwrap().unwrap();
     let shown = format!("{next:?} {conversation:?} {run:?} {message:?} {:?}", conversation.config());
-    assert!(!shown.contains("4711"), "{shown}");
-    let error = Tool::new("no such name", "4711", |_: serde_json::Map<_, _>, _| async { Ok(()) }).unwrap_err();
-    assert!(!format!("{error} {error:?}").contains("4711"));
+    assert!(!shown.contains("47-11"), "{shown}");
+    let error = Tool::new("no such name", "47-11", |_: serde_json::Map<_, _>, _| async { Ok(()) }).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("47-11"));
 }
 
 #[tokio::test]
