@@ -30,7 +30,12 @@ impl Span {
 
     /// Returns whether the message at a position is in the span. A summary is in none.
     pub const fn contains(self, position: Position) -> bool {
-        position.summary_number().is_none() && self.first <= position.seq() && position.seq() <= self.last
+        position.summary_number().is_none() && self.has(position)
+    }
+
+    /// Returns whether the message at a position is in the span, or the last message that a summary covers.
+    pub(crate) const fn has(self, position: Position) -> bool {
+        self.first <= position.seq() && position.seq() <= self.last
     }
 }
 
