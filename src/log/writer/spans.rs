@@ -190,8 +190,8 @@ mod tests {
     fn span_has_consecutive_messages_up_to_a_size() {
         let mut spans = opened();
         let half = MAX_BYTES / 2;
-        let new = messages(&[(0, half), (1, half), (2, 1), (3, MAX_BYTES), (4, 2 * MAX_BYTES), (6, 1)]);
-        let closed = spans.close(new, 100);
+        let new = [(0, half), (1, half), (2, 1), (3, MAX_BYTES), (4, 2 * MAX_BYTES), (6, 1)];
+        let closed = spans.close(messages(&new), 100);
         assert_eq!(closed, [span(0, 1), span(2, 2), span(3, 3), span(4, 4), span(6, 6)]);
         assert_eq!(spans.new_from(), Some(Position::message(7)));
         assert_eq!(spans.of(Position::message(1)), Some(span(0, 1)));
