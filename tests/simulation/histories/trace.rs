@@ -20,6 +20,7 @@ struct Lines {
 pub const EVENTS: &[&str] = &[
     "call resumed",
     "record left out",
+    "dead letter taken early",
     "call taken over",
     "call taken back or given up",
     "call lost to a dead rival",
