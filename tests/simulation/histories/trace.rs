@@ -21,6 +21,7 @@ pub const EVENTS: &[&str] = &[
     "call resumed",
     "span stored",
     "record left out",
+    "dead letter taken early",
     "call taken over",
     "call taken back or given up",
     "call lost to a dead rival",
