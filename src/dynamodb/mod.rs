@@ -61,6 +61,7 @@ mod list;
 mod log;
 mod names;
 mod occupied;
+mod positions;
 mod put;
 mod read;
 mod resume;

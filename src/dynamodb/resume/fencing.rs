@@ -5,17 +5,20 @@ use std::collections::HashSet;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt};
 
-use super::positions;
 use crate::dynamodb::change::not_live;
 use crate::dynamodb::read::CallItems;
 use crate::dynamodb::rules::{self, Slot};
 use crate::dynamodb::table_client::Written;
-use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names};
+use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names, positions};
 use crate::log::{CallId, LogError, LogErrorKind, WriterLease};
 
 /// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
 /// three passes are usually enough.
 const MAX_PASSES: usize = 8;
+
+/// The most fences of one kind. A writer reads the header when it fills a hole, so it also learns there that it has lost
+/// its call.
+const MOST_FENCES: usize = 10_000;
 
 /// The fencing of one call by the candidate of `epoch`.
 pub(super) struct Fencing<'a> {
@@ -115,7 +118,7 @@ impl Fencing<'_> {
 
     /// Returns a fence for each position that an older writer could fill, unless this epoch has one there already.
     fn fences(&self, visible: &[Item], own_fences: &HashSet<String>) -> impl Iterator<Item = Step> {
-        let sort_keys = positions::open(&positions::of_items(visible)).into_iter().map(keys::sort_key_of);
+        let sort_keys = positions::open(&positions::of_items(visible), MOST_FENCES).into_iter().map(keys::sort_key_of);
         sort_keys.filter(|sort_key| !own_fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
     }
 

@@ -1,7 +1,7 @@
 //! An exhaustive explorer of the takeover: every order of a writer, its candidates and their requests, each of which may
 //! land late, again, or never; anyone may die or give up anywhere.
 //!
-//! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](super::positions). `world.rs` has
+//! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](crate::dynamodb::positions). `world.rs` has
 //! the state and its requests, `owner.rs` and `candidate.rs` what the processes do, `check.rs` what must hold.
 //!
 //! `VERBALE_STATES=20000000 cargo test --lib explorer` searches further.
