@@ -3,17 +3,23 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use super::{Item, item, names};
+use super::{Item, item, names, span};
 use crate::message::Position;
 
-/// Returns the positions of messages and summaries.
+/// Returns the positions of messages and summaries. A span takes those of all its messages.
 pub(super) fn of_items(visible: &[Item]) -> BTreeSet<Position> {
-    let position = |item: &Item| {
+    let mut positions = BTreeSet::new();
+    for item in visible {
         let summary = item::read_number::<u32>(item, names::SUMMARY).and_then(NonZeroU32::new);
-        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ })?;
-        Some(summary.map_or_else(|| Position::message(seq), |number| Position::summary(seq, number)))
-    };
-    visible.iter().filter_map(position).collect()
+        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ });
+        match (span::of_item(item), seq, summary) {
+            (Some(span), ..) => positions.extend((span.first()..=span.last()).map(Position::message)),
+            (None, Some(seq), Some(number)) => drop(positions.insert(Position::summary(seq, number))),
+            (None, Some(seq), None) => drop(positions.insert(Position::message(seq))),
+            (None, None, _) => {}
+        }
+    }
+    positions
 }
 
 /// Returns the free positions that a writer of this list could fill: the next message and each one that is missing
@@ -44,12 +50,7 @@ pub(super) fn open(taken: &BTreeSet<Position>, most: usize) -> Vec<Position> {
     open
 }
 
-fn add_summaries(
-    open: &mut Vec<Position>,
-    most: usize,
-    numbers: std::ops::Range<u32>,
-    after: std::ops::Range<u32>,
-) {
+fn add_summaries(open: &mut Vec<Position>, most: usize, numbers: std::ops::Range<u32>, after: std::ops::Range<u32>) {
     for number in numbers.filter(|number| *number <= Position::MAX_SUMMARIES).filter_map(NonZeroU32::new) {
         open.extend(after.clone().rev().take(most).map(|seq| Position::summary(seq, number)));
     }

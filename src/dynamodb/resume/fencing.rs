@@ -36,8 +36,8 @@ pub(super) struct Fenced {
 
 /// One conditional write of a pass.
 enum Step {
-    /// Sets the epoch of an existing item, if the item still has this revision.
-    Stamp { keys: Item, revision: AttributeValue },
+    /// Sets the epoch of an existing item, if the number that grows with its changes, of this name, is the same.
+    Stamp { keys: Item, name: &'static str, revision: AttributeValue },
     /// Puts a fence at a sort key that is still free.
     Fence { sort_key: String },
 }
@@ -108,11 +108,12 @@ impl Fencing<'_> {
         failure.map_or(Ok(found), Err)
     }
 
-    /// Returns a stamp for each message and summary with an older epoch.
+    /// Returns a stamp for each message, summary and span with an older epoch.
     fn stamps(&self, visible: &[Item]) -> impl Iterator<Item = Step> {
         let older = visible.iter().filter(|item| item::epoch(item) < self.epoch);
         older.filter_map(|item| {
-            Some(Step::Stamp { keys: item::keys_of(item), revision: item.get(names::REVISION)?.clone() })
+            let name = item::name_of_revision(item);
+            Some(Step::Stamp { keys: item::keys_of(item), name, revision: item.get(name)?.clone() })
         })
     }
 
@@ -130,10 +131,10 @@ impl Fencing<'_> {
 
     async fn send(&self, step: Step, served: u32, expires_at_s: Option<i64>) -> Result<Found, LogError> {
         let written = match step {
-            Step::Stamp { keys, revision } => {
+            Step::Stamp { keys, name, revision } => {
                 let request =
                     self.log.db.client.update_item().set_key(Some(keys)).update_expression("SET #epoch = :epoch");
-                let request = rules::stamp(self.epoch, revision).of_update(request);
+                let request = rules::stamp(self.epoch, name, revision).of_update(request);
                 self.log.db.update(request, || self.subject()).await?
             }
             Step::Fence { sort_key } => {

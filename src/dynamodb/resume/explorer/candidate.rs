@@ -195,7 +195,9 @@ impl World {
         }
         let taken: BTreeSet<Position> =
             (0..SLOTS).filter(|slot| read[*slot].is_some()).map(|slot| Position::message(slot as u32)).collect();
-        for position in positions::open(&taken, SLOTS + 1).into_iter().filter(|position| position.summary_number().is_none()) {
+        for position in
+            positions::open(&taken, SLOTS + 1).into_iter().filter(|position| position.summary_number().is_none())
+        {
             let slot = position.seq() as usize;
             if slot < SLOTS && self.slots[slot] != (Slot::Fence { epoch }) {
                 steps.push(Request::Fence { epoch, served: tenure.served, slot: slot as u8 });
