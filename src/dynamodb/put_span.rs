@@ -37,15 +37,22 @@ impl DynamoLog {
         records: &[Record],
     ) -> Result<Vec<Result<Put, LogError>>, LogError> {
         let mut results = Results { lease, span, records, known: vec![None; records.len()] };
+        let mut refused = None;
         if (span.first()..=span.last()).eq(records.iter().map(|record| record.position().seq())) {
             match self.put_first(lease, span, records).await {
                 Ok(Written::Done(_)) => results.settle(0..records.len(), &Ok(Put::Written)),
                 Ok(Written::Refused(found)) => results.compare(found.as_ref()),
-                Err(error) if error.is_permanent() => results.settle(0..records.len(), &Err(error)),
+                Err(error) if error.is_permanent() => refused = Some(error),
                 Err(error) => return Err(error),
             }
         }
         self.update_rest(&mut results).await?;
+        if let Some(error) = refused
+            && results.known.iter().flatten().all(Result::is_err)
+        {
+            // The span is not there, so its messages are not to be changed one by one.
+            results.settle(0..records.len(), &Err(error));
+        }
         Ok(results.known.into_iter().flatten().collect())
     }
 

@@ -48,9 +48,10 @@ fn span_is_stored_as_one_item() {
 /// The item of DynamoDB has 32 levels at most, and two of them are the span's.
 #[test]
 fn deep_values_fit() {
-    let nested = (0..40).fold(json!("core"), |inner, _| json!([inner]));
-    let record = message(0, 1, json!([{"type": "custom", "kind": "tree", "data": nested}]));
-    let Ok(record) = serde_json::from_value::<Record>(serde_json::to_value(&record).unwrap()) else { return };
+    let nested = (0..30).fold(json!("core"), |inner, _| json!([inner]));
+    let mut record = serde_json::to_value(message(0, 1, json!(["Hi"]))).unwrap();
+    record["unknown"] = nested;
+    let record: Record = serde_json::from_value(record).unwrap();
     let item = to_item(&call_id(), Span::new(0, 0).unwrap(), std::slice::from_ref(&record)).unwrap();
     fn levels(attribute: &AttributeValue) -> usize {
         match attribute {
@@ -68,7 +69,7 @@ fn span_takes_little_more_than_its_records() {
     let records = [message(0, 1, json!(["Hi"])), message(1, 1, json!(["there"]))];
     let span = item_size(&to_item(&call_id(), Span::new(0, 1).unwrap(), &records).unwrap());
     let alone: usize = records.iter().map(|record| item_size(&item::to_item(&call_id(), record).unwrap())).sum();
-    assert!(span < alone, "{span} and {alone}");
+    assert!(span <= alone + 8, "{span} and {alone}");
 }
 
 #[test]
