@@ -6,9 +6,7 @@ use std::fmt;
 use super::json::Json;
 use super::plain;
 use crate::manager::MessagesManager;
-use crate::message::{
-    Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolCallError, Value,
-};
+use crate::message::{Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolError, Value};
 
 /// A conversation as text of a format, with everything that the format cannot express.
 ///
@@ -129,7 +127,7 @@ impl Losses {
     }
 
     /// Notes the type and the retry flag of a failure, for a format that writes only its message.
-    pub fn note_failure(&mut self, error: &ToolCallError) {
+    pub fn note_failure(&mut self, error: &ToolError) {
         self.note_if(error.error_type().is_some() || error.retryable().is_some(), Loss::Failure);
     }
 

@@ -68,7 +68,7 @@ pub trait CallLog: Send + Sync {
     ///
     /// Returns the error of a backend that failed as a whole. The state of all records is unknown then.
     ///
-    /// The default puts the records one after the other.
+    /// The default puts the records one after the other, up to an error that all of them have.
     fn put_span<'a>(
         &'a self,
         lease: &'a WriterLease,
@@ -77,9 +77,15 @@ pub trait CallLog: Send + Sync {
     ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
         let _ = span;
         Box::pin(async move {
-            let mut put = Vec::with_capacity(records.len());
+            let mut put: Vec<Result<Put, LogError>> = Vec::with_capacity(records.len());
             for record in records {
-                put.push(self.put_record(lease, record).await);
+                // Later records stay behind one that may come again.
+                let failed = put.last().and_then(|put| put.as_ref().err()).filter(|error| error.is_of_all_records());
+                let failed = failed.cloned();
+                put.push(match failed {
+                    Some(error) => Err(error),
+                    None => self.put_record(lease, record).await,
+                });
             }
             Ok(put)
         })

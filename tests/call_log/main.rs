@@ -22,6 +22,11 @@ async fn memory_keeps_the_contract() {
 }
 
 #[tokio::test]
+async fn memory_with_spans_keeps_the_contract() {
+    call_log_conformance(async |clock| MemoryLog::with_clock(clock).with_spans()).await;
+}
+
+#[tokio::test]
 async fn files_keep_the_contract() {
     for fsync in [false, true] {
         let directory = tempfile::tempdir().unwrap();

@@ -12,13 +12,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
 use futures_util::{StreamExt, stream};
 use tokio::time::sleep;
 use verbale::call::{CallBuilder, ReplyEvent};
 use verbale::clock::{Clock, IdSource, Randomness, SeededRandomness, SystemClock, SystemIds};
-use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
+use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallHeader, CallId, LogErrorKind};
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{
@@ -27,7 +25,7 @@ use verbale::model::{
 };
 use verbale::{Content, Message, MessageId, MessageWrapper, MessagesManager, PlainMessage, ToolCall, Value};
 
-use super::home::Home;
+use super::home::{Home, client, make_table, moto};
 use super::{HANGS, SEED, START_MS, runtime};
 
 const ROUNDS: u64 = 50;
@@ -66,14 +64,8 @@ fn each_wish_has_one_effect_after_kills() {
 
 #[test]
 fn each_wish_has_one_effect_after_kills_over_http() {
-    let Some(url) = std::env::var("VERBALE_MOTO_URL").ok().filter(|url| !url.is_empty()) else {
-        println!("skipped: VERBALE_MOTO_URL is not set, which .ci/run does");
-        return;
-    };
-    let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms()));
-    let table = format!("verbale-acts-{id}");
-    let named = Table::default().with_name(table.as_str());
-    runtime().block_on(async { create_table(&client(&url), &named).await.unwrap() });
+    let Some(url) = moto() else { return };
+    let table = runtime().block_on(make_table(&url, "verbale-acts"));
     acts_once(Some((url, table)));
 }
 
@@ -356,15 +348,4 @@ fn told(window: &[Message]) -> String {
         .filter(|result| matches!(result.outcome(), Outcome::Success(_)))
         .any(|result| calls().any(|call| call.id() == result.tool_call_id() && wish_of(call.arguments()) == wish));
     if succeeded { confirmation(wish) } else { format!("Of wish {wish} I know nothing.") }
-}
-
-fn client(url: &str) -> Client {
-    let config = log_client(Config::builder())
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new("eu-central-1"))
-        .credentials_provider(Credentials::new("test", "test", None, None, "test"))
-        .endpoint_url(url)
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
-        .build();
-    Client::from_conf(config)
 }

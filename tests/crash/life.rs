@@ -21,7 +21,7 @@ const TURNS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(100);
 const VARIABLE: &str = "VERBALE_CRASH_LIFE";
 
-type Manager = MessagesManager<PlainMessage>;
+pub type Manager = MessagesManager<PlainMessage>;
 
 pub struct Life {
     pub number: u32,
@@ -127,18 +127,22 @@ async fn begin(writer: &LogWriter, call_id: &CallId) -> (Manager, CallWriter) {
 }
 
 /// Prints the acknowledged changes of a call.
-struct Printer {
+pub struct Printer {
     call_id: CallId,
     revisions: HashMap<MessageId, u32>,
 }
 
 impl Printer {
-    fn new(call_id: CallId) -> Self {
+    pub fn new(call_id: CallId) -> Self {
         Self { call_id, revisions: HashMap::new() }
     }
 
-    /// Prints the changes that were acknowledged since the last call.
     fn print(&mut self, manager: &Manager) {
+        print!("{}", self.lines(manager));
+    }
+
+    /// Returns a line for each change that was acknowledged since the last call.
+    pub fn lines(&mut self, manager: &Manager) -> String {
         let changes = manager.changes(LastMessage::Include);
         let mut lines = String::new();
         for record in manager.records() {
@@ -150,7 +154,7 @@ impl Printer {
                 lines += &format!("{acknowledged}\n");
             }
         }
-        print!("{lines}");
+        lines
     }
 }
 

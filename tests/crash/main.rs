@@ -10,6 +10,9 @@
 mod acts;
 mod home;
 mod life;
+mod owner;
+mod server;
+mod takeovers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};

@@ -15,6 +15,8 @@ use verbale::message::Position;
 pub enum Next {
     Go,
     Hang,
+    /// The request is performed, and its answer is lost.
+    Lose,
     Unavailable,
     Denied,
     Refuse,
@@ -34,8 +36,9 @@ pub struct Faulty {
 pub type Item = (Option<(u32, u32)>, Vec<(u32, u32)>);
 
 impl Faulty {
+    /// Returns a log that stores spans in `tests/log_writer_spans`, and single records elsewhere.
     pub fn new() -> Self {
-        Self::default()
+        if env!("CARGO_CRATE_NAME") == "log_writer_spans" { Self::with_spans() } else { Self::default() }
     }
 
     /// Returns a log that stores spans.
@@ -82,7 +85,7 @@ impl Faulty {
         let next = next.or_else(|| self.always.lock().unwrap().get(call_id).copied()).unwrap_or(Next::Go);
         let error = |kind| Err(LogError::backend(format!("logging call {call_id}"), kind, "refused"));
         match next {
-            Next::Go => Ok(()),
+            Next::Go | Next::Lose => Ok(()),
             Next::Hang => std::future::pending().await,
             Next::Unavailable => error(LogErrorKind::Unavailable),
             Next::Denied => error(LogErrorKind::NeedsOperator),
@@ -123,7 +126,11 @@ impl CallLog for Faulty {
             self.items.lock().unwrap().push((Some((span.first(), span.last())), revisions));
             self.pass(lease.call_id()).await?;
             self.puts.lock().unwrap().extend(records.iter().map(|record| record.position()));
-            self.log.put_span(lease, span, records).await
+            let put = self.log.put_span(lease, span, records).await;
+            if self.always.lock().unwrap().get(lease.call_id()) == Some(&Next::Lose) {
+                std::future::pending::<()>().await;
+            }
+            put
         })
     }
 

@@ -139,6 +139,94 @@ async fn resumed_call_goes_on_with_its_spans() {
     assert!(stored(&log, "CA1").await == manager);
 }
 
+/// Writes turns with a spool, of which the log answers none but the first, and returns what a crash leaves.
+async fn crashed(log: &Arc<Faulty>, next: Next) -> (SpoolMemory, Manager) {
+    let memory = SpoolMemory::default();
+    let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool));
+    let task = tokio::spawn(task.run());
+    let (call, mut manager) = opened(&writer);
+    let [_, assistant] = turn(&mut manager, 0);
+    submit(&call, &mut manager).await;
+    log.always(&call_id("CA1"), next);
+    change(&mut manager, &assistant, START_MS);
+    turn(&mut manager, 1);
+    turn(&mut manager, 2);
+    submit(&call, &mut manager).await;
+    tokio::time::sleep(SOON * 3).await;
+    turn(&mut manager, 3);
+    submit(&call, &mut manager).await;
+    task.abort();
+    let _ = task.await;
+    (memory.copy(), manager)
+}
+
+#[tokio::test(start_paused = true)]
+async fn spans_are_the_same_after_a_crash() {
+    for next in [Next::Unavailable, Next::Hang, Next::Lose] {
+        let log = Arc::new(Faulty::with_spans());
+        let (memory, manager) = crashed(&log, next).await;
+        log.take_items();
+        log.always(&call_id("CA1"), Next::Go);
+        let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
+        let writer = started(&log, settings().with_spool(spool));
+        let (mut resumed, call) = writer.resume(&call_id("CA1"), SOON).await.unwrap();
+        assert!(resumed == manager);
+        let items = log.take_items();
+        assert_eq!(items[..2], [(Some((0, 1)), vec![(1, 2)]), (Some((2, 5)), (2..6).map(|seq| (seq, 1)).collect())]);
+        // The last turn was never put, and no span was closed for it.
+        assert_eq!(items[2..], [(None, vec![(6, 1)]), (None, vec![(7, 1)])]);
+
+        let ids: Vec<_> = [3, 6].iter().map(|seq| resumed.meta_messages()[*seq].id()).collect();
+        ids.iter().for_each(|id| change(&mut resumed, id, START_MS));
+        turn(&mut resumed, 4);
+        submit(&call, &mut resumed).await;
+        let expected = [(Some((2, 5)), vec![(3, 2)]), (None, vec![(6, 2)]), (Some((8, 9)), vec![(8, 1), (9, 1)])];
+        assert_eq!(log.take_items(), expected);
+        assert!(stored(&log, "CA1").await == resumed);
+        balanced(&writer.status());
+    }
+}
+
+/// A span whose commit fails is split, and the spool forgets it, although the commit may have been made.
+#[tokio::test(start_paused = true)]
+async fn spool_that_fails_anywhere_loses_and_repeats_nothing() {
+    for writes in 0..60 {
+        let log = Arc::new(Faulty::with_spans());
+        let memory = SpoolMemory::default();
+        let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
+        let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool.clone()));
+        let task = tokio::spawn(task.run());
+        let (call, mut manager) = opened(&writer);
+        submit(&call, &mut manager).await;
+        memory.fail_after(Some(writes));
+        turn(&mut manager, 0);
+        submit(&call, &mut manager).await;
+        tokio::time::sleep(SOON).await;
+        memory.fail_after(None);
+        let [_, assistant] = turn(&mut manager, 1);
+        submit(&call, &mut manager).await;
+        change(&mut manager, &assistant, START_MS);
+        submit(&call, &mut manager).await;
+        let flushed = tokio::time::timeout(SOON * 2, writer.flush(SOON)).await;
+        assert_eq!(flushed.expect("the writer makes no progress"), [], "after {writes} writes");
+        assert!(stored(&log, "CA1").await == manager);
+        balanced(&writer.status());
+        tokio::time::sleep(SOON * 3).await;
+        assert!(format!("{spool:?}").contains("pending_bytes: 0,"), "after {writes} writes: {spool:?}");
+        task.abort();
+        let _ = task.await;
+
+        let spool = Arc::new(memory.copy().open(SpoolSettings::default()).unwrap());
+        let writer = started(&log, settings().with_spool(spool));
+        let (mut manager, call) = writer.resume(&call_id("CA1"), SOON).await.unwrap();
+        change(&mut manager, &assistant, START_MS + 1);
+        turn(&mut manager, 2);
+        submit(&call, &mut manager).await;
+        assert!(stored(&log, "CA1").await == manager, "after {writes} writes");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn writer_that_does_not_know_the_call_puts_single_records() {
     let log = Arc::new(Faulty::with_spans());

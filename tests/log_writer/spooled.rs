@@ -10,6 +10,7 @@ use verbale::{LastMessage, PlainMessage, Timing};
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
 
+mod letters;
 mod recovery;
 
 fn spool(memory: &SpoolMemory, max_bytes: u64) -> Arc<Spool> {

@@ -44,9 +44,12 @@ pub struct Scripted {
     take_over_after: AtomicUsize,
 }
 
+/// A log that stores spans in `tests/log_writer_spans`, and single records elsewhere.
 impl Default for Scripted {
     fn default() -> Self {
-        Self::over(Arc::new(MemoryLog::new()))
+        let log = MemoryLog::new();
+        let stores_spans = env!("CARGO_CRATE_NAME") == "log_writer_spans";
+        Self::over(Arc::new(if stores_spans { log.with_spans() } else { log }))
     }
 }
 

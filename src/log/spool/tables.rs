@@ -75,8 +75,10 @@ pub(super) fn spans_of(call: u64) -> RangeInclusive<(u64, u32)> {
     (call, 0)..=(call, u32::MAX)
 }
 
+type SpanTable = ReadOnlyTable<(u64, u32), u32>;
+
 /// Returns the table of the spans, if the spool has it.
-pub(super) fn spans(transaction: &ReadTransaction) -> Result<Option<ReadOnlyTable<(u64, u32), u32>>, Fault> {
+pub(super) fn spans(transaction: &ReadTransaction) -> Result<Option<SpanTable>, Fault> {
     match transaction.open_table(SPANS) {
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         table => Ok(Some(table?)),

@@ -11,7 +11,7 @@ use super::spans::Spans;
 use super::takeover::Watch;
 use super::{Durability, Part, Unstored};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
-use crate::message::{Position, Record};
+use crate::message::{Position, Record, Role};
 
 /// A call and the epoch since which its writer serves.
 pub(super) type Key = (CallId, u32);
@@ -139,6 +139,9 @@ impl CallState {
 
     pub fn add_record(&mut self, number: u64, sized: &SizedRecord, call: &Arc<CallShared>, route: Route) -> Arrival {
         let record = &sized.record;
+        if record.role() == Role::User && !record.is_fake() {
+            self.spans.note_caller();
+        }
         let (position, id, revision) = (record.position(), record.id(), record.revision());
         let in_spool = self.spooled.get(&position).map(|spooled| (spooled.key.id, spooled.key.revision));
         let in_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));

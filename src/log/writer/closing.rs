@@ -25,6 +25,11 @@ impl CallState {
         waits_from.max(Position::message(self.spans.after_unwritten()))
     }
 
+    /// Returns whether nothing was said but a greeting, which is put with the first turn.
+    pub fn has_only_greeted(&self) -> bool {
+        self.spans.begins() && !self.handles.is_empty() && self.call_end.is_none()
+    }
+
     /// Closes the spans of the next attempt. Returns those that the spool has to know first, or `None` if new messages
     /// are on their way to the spool.
     fn close_spans(&mut self, batch: usize, held_from: Option<Position>) -> Option<Vec<Span>> {

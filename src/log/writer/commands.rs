@@ -57,8 +57,14 @@ impl WriterTask {
                 self.flushes.push(Flush { call_id, up_to: self.last_number, deadline, reply });
             }
             Command::Erase { call_id, reply } => self.erase(call_id, reply),
+            // The spool has the records of dead letters once they are committed to it.
+            Command::ReadDeadLetters { .. } if self.is_burying() => self.handle_later(command),
             Command::ReadDeadLetters { call_id, reply } => self.send_dead_letters(call_id.as_ref(), reply),
             Command::Discard(discarded) => self.discard_letters(discarded),
+            Command::PrepareRetry { ref call_id, .. } if !self.is_spool_read(Some(call_id)) => {
+                self.read_spooled(call_id);
+                self.handle_later(command);
+            }
             Command::PrepareRetry { call_id, record, reply } => {
                 // A caller that has gone away can retry.
                 let _ = reply.send(self.prepare_retry(&call_id, &record));
@@ -81,7 +87,6 @@ impl WriterTask {
         state
     }
 
-    /// Redacts a submitted record and adds it to its call.
     /// Returns the header with redacted attributes, or without them if they cannot be redacted.
     fn redacted(&self, header: CallHeader) -> CallHeader {
         let redactors = &self.settings.redactors;
@@ -95,6 +100,7 @@ impl WriterTask {
         })
     }
 
+    /// Redacts a submitted record and adds it to its call.
     fn add_record(&mut self, call: &Arc<CallShared>, mut sized: SizedRecord) {
         let key = key_of(&call.lease);
         // The record was submitted before the handle refused changes.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::call::{Gap, Key, key_of};
-use super::shared::{CallShared, Retry, SizedRecord};
+use super::shared::{CallShared, Listed, Retry, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, redact};
@@ -93,6 +93,22 @@ impl WriterTask {
         }
     }
 
+    /// Adds a dead letter that was found in the spool, unless a handle has brought a newer revision since.
+    pub(super) fn recover_letter(&mut self, call: &Key, found: RecordKey) {
+        let at = (call.0.clone(), found.position, found.id);
+        if self.dead_letters.get(&at).is_some_and(|letter| letter.revision() >= found.revision) {
+            self.shared.count(|status| status.dropped += 1);
+            return self.queue_change(SpoolChange::Discard(at.0, found));
+        }
+        self.keep(at.0, found, Letter::InSpool { revision: found.revision, epoch: call.1 });
+        let states = self.calls.range((call.0.clone(), 0)..=(call.0.clone(), u32::MAX));
+        let mut waiting = states.filter_map(|(_, state)| state.waiting.get(&found.position));
+        let newer = waiting.find(|waiting| waiting.record.id() == found.id).map(|waiting| waiting.record.clone());
+        if let Some(newer) = newer {
+            self.supersede_dead_letter(&call.0, &newer);
+        }
+    }
+
     /// Drops the dead letter of an older revision, because the log may accept the newer one.
     pub(super) fn supersede_dead_letter(&mut self, call_id: &CallId, record: &Record) {
         if self.dead_letters.is_empty() {
@@ -169,9 +185,9 @@ impl WriterTask {
         }
     }
 
-    /// Sends the dead letters in memory, of one call or of all calls. They stay there until they are
-    /// [discarded](Self::discard_letters).
-    pub(super) fn send_dead_letters(&self, call_id: Option<&CallId>, reply: oneshot::Sender<Vec<DeadLetter>>) {
+    /// Sends the dead letters in memory, of one call or of all calls, and the keys of those that the spool still has though
+    /// they are discarded. Dead letters stay until they are [discarded](Self::discard_letters).
+    pub(super) fn send_dead_letters(&self, call_id: Option<&CallId>, reply: oneshot::Sender<Listed>) {
         let in_memory = self.dead_letters.values().filter_map(|letter| match letter {
             Letter::InMemory { letter, .. } => Some(letter),
             Letter::InSpool { .. } => None,
@@ -179,7 +195,7 @@ impl WriterTask {
         let all = in_memory.chain(self.rejected.iter().map(|(_, letter)| letter));
         let letters = all.filter(|letter| call_id.is_none_or(|call_id| *call_id == letter.call_id));
         // A caller that has gone away can ask again.
-        let _ = reply.send(letters.cloned().collect());
+        let _ = reply.send((letters.cloned().collect(), self.discarded()));
     }
 
     /// Removes dead letters. `None` is the header and the end of a call.
@@ -191,6 +207,8 @@ impl WriterTask {
             };
             if self.remove_letter(&call_id, key, |revision| revision == key.revision) {
                 self.shared.count(|status| status.dropped += 1);
+            } else if !self.is_spool_read(Some(&call_id)) {
+                self.queue_change(SpoolChange::Discard(call_id, key));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! [`DeadLetters`]: the handle with which an operator lists, repairs, stores and discards dead letters.
 
 use super::flush::Reply;
-use super::shared::Command;
+use super::shared::{Command, Listed};
 use super::{LogWriter, spooling};
 use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease};
 
@@ -41,17 +41,22 @@ impl DeadLetters<'_> {
     /// Returns an error if the spool cannot be read.
     pub async fn list(&self, call_id: Option<&CallId>) -> Result<Vec<DeadLetter>, LogError> {
         let of = call_id.cloned();
-        let mut letters = match self.writer.ask(|reply| Command::ReadDeadLetters { call_id: of, reply }).await {
-            Reply::Received(letters) => letters,
-            Reply::Ended | Reply::Late => Vec::new(),
-        };
+        let (mut letters, discarded) =
+            match self.writer.ask(|reply| Command::ReadDeadLetters { call_id: of, reply }).await {
+                Reply::Received(letters) => letters,
+                Reply::Ended | Reply::Late => Listed::default(),
+            };
         if let Some(spool) = self.writer.spool.clone() {
             let of = call_id.cloned();
             let in_spool = spooling::run_blocking(spool, move |spool| match of {
                 Some(call_id) => spool.dead_letters_of(&call_id),
                 None => spool.dead_letters(MAX_FROM_SPOOL),
             });
-            letters.extend(in_spool.await?);
+            let is_left = |letter: &DeadLetter| {
+                let key = letter.record.as_ref().map(RecordKey::of);
+                key.is_none_or(|key| !discarded.contains(&(letter.call_id.clone(), key)))
+            };
+            letters.extend(in_spool.await?.into_iter().filter(is_left));
         }
         Ok(letters)
     }

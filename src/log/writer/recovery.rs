@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::WriterTask;
 use super::call::{CallState, Gap, Spooled, key_of};
-use super::dead_letters::Letter;
 use crate::log::spool::SpooledCall;
 
 impl WriterTask {
@@ -32,16 +31,14 @@ impl WriterTask {
                     state.spans.restore(*span);
                 }
             }
-            for (letter, _) in &call.dead_letters {
-                let at = (call.lease.call_id().clone(), letter.position, letter.id);
-                self.dead_letters.insert(at, Letter::InSpool { revision: letter.revision, epoch: key.1 });
-            }
             let (records, dead_letters) = (call.records.len() as u64, call.dead_letters.len() as u64);
             self.shared.count(|status| {
                 status.recovered += records + dead_letters;
                 status.spooled += records;
-                status.dead_letters += dead_letters;
             });
+            for (letter, _) in call.dead_letters {
+                self.recover_letter(&key, letter);
+            }
             self.schedule(&key, Duration::ZERO);
             self.settle_call(&key);
         }

@@ -39,7 +39,7 @@ pub(super) enum Command {
     /// Answered with the dead letters in memory, of one call or of all calls.
     ReadDeadLetters {
         call_id: Option<CallId>,
-        reply: oneshot::Sender<Vec<DeadLetter>>,
+        reply: oneshot::Sender<Listed>,
     },
     /// Dead letters are removed; `None` is the header and the end of a call.
     Discard(Vec<(CallId, Option<RecordKey>)>),
@@ -53,6 +53,9 @@ pub(super) enum Command {
     Retried(Arc<CallShared>, Record),
     Stop,
 }
+
+/// The dead letters in memory, and the keys of those that the spool still has though they are discarded.
+pub(super) type Listed = (Vec<DeadLetter>, BTreeSet<(CallId, RecordKey)>);
 
 /// The redacted record of a dead letter, and the handle and the lease that can store it.
 pub(super) type Retry = (Arc<CallShared>, WriterLease, Record);

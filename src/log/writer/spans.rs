@@ -17,6 +17,8 @@ pub(super) const MAX_BYTES: usize = 16 << 10;
 pub(super) struct Spans {
     /// Whether new messages go into spans. Nothing is new to a writer that does not know what the call has.
     forms: bool,
+    /// Whether the caller has spoken. What comes before belongs to the first turn.
+    has_caller: bool,
     /// No message from here on was ever put.
     new_from: u32,
     /// In order, without overlaps; `true` if the log has the span.
@@ -28,12 +30,13 @@ impl Spans {
     pub fn resumed(mut known: Vec<Span>, next: u32) -> Self {
         known.sort_unstable();
         let known: Vec<_> = known.into_iter().map(|span| (span, true)).collect();
-        Self { forms: true, new_from: next.max(after(&known)), known }
+        Self { forms: true, has_caller: true, new_from: next.max(after(&known)), known }
     }
 
     /// Adds what the log and the spool have of the call.
     pub fn merge(&mut self, other: Self) {
         self.forms |= other.forms;
+        self.has_caller |= other.has_caller;
         self.new_from = self.new_from.max(other.new_from);
         for (span, is_written) in other.known {
             self.insert(span, is_written);
@@ -43,6 +46,16 @@ impl Spans {
     /// Forms spans from now on: the log has nothing of the call but what was put here.
     pub fn begin(&mut self) {
         self.forms = true;
+    }
+
+    /// Notes that the caller has spoken.
+    pub fn note_caller(&mut self) {
+        self.has_caller = true;
+    }
+
+    /// Returns whether the first turn of the caller is still to come.
+    pub fn begins(&self) -> bool {
+        self.forms && !self.has_caller
     }
 
     /// Adds a span that an earlier process has closed. It may be in the log.

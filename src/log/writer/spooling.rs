@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::WriterTask;
 use super::call::{Key, Route};
-use super::shared::Erased;
+use super::shared::{Command, Erased};
 use super::unread::{Piece, Unread};
 use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
@@ -27,6 +27,8 @@ pub(super) struct Spooling {
     running: JoinSet<Result<Done, LogError>>,
     committing: Batch,
     pub(super) unread: Unread,
+    /// Commands that wait for the current work of the spool, or for its next one.
+    pub(super) later: Vec<Command>,
     /// True if a commit precedes the next read.
     commits_next: bool,
     /// The trouble of a deleted or replaced file is shown until then at least.
@@ -61,6 +63,7 @@ impl Spooling {
             running: JoinSet::new(),
             committing: Batch::default(),
             unread: Unread::default(),
+            later: Vec::new(),
             commits_next: false,
             trouble_until: None,
             failures: 0,
@@ -79,6 +82,11 @@ impl Spooling {
 
     pub fn is_idle(&self) -> bool {
         self.unread.is_done() && self.running.is_empty() && !self.has_changes()
+    }
+
+    /// The changes that are not committed yet.
+    pub fn gathered(&self) -> impl Iterator<Item = &SpoolChange> {
+        self.committing.changes.iter().chain(&self.next.changes)
     }
 
     fn has_changes(&self) -> bool {
@@ -215,6 +223,8 @@ impl WriterTask {
             self.schedule_if_idle(&key, Duration::ZERO);
             self.settle_call(&key);
         }
+        let later = self.spooling.as_mut().map(|spooling| std::mem::take(&mut spooling.later));
+        later.into_iter().flatten().for_each(|command| self.handle(command));
     }
 
     /// Makes the records of a failed commit bypass the spool, and schedules a retry of its other changes.

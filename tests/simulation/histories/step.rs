@@ -29,8 +29,22 @@ impl World {
             180..=182 => self.hold(index).await,
             183..=188 => self.finish(index).await,
             189..=191 => self.fill_disk_of(process),
+            192 => self.take_letters_of(process).await,
             _ => self.resume_one().await,
         }
+    }
+
+    /// Takes the dead letters of a process, also of calls that it has not read from its spool.
+    async fn take_letters_of(&mut self, process: usize) {
+        let writer = self.processes[process].writer.clone();
+        // The disk may be full.
+        let Ok(taken) = writer.take_dead_letters().await else { return };
+        let again = writer.take_dead_letters().await.unwrap_or_default();
+        let repeated = again.iter().find(|letter| taken.contains(letter));
+        assert!(repeated.is_none(), "process {process} returns a dead letter that was taken: {repeated:?}");
+        self.trace.say(format!("process {process} returns {} dead letters", taken.len() + again.len()));
+        self.trace.count("dead letter taken early", (taken.len() + again.len()) as u64);
+        self.dead_letters.extend(taken.into_iter().chain(again));
     }
 
     fn last_message(&mut self) -> LastMessage {

@@ -19,7 +19,9 @@ struct Lines {
 /// The events that must occur in some history, besides the faults of DynamoDB.
 pub const EVENTS: &[&str] = &[
     "call resumed",
+    "span stored",
     "record left out",
+    "dead letter taken early",
     "call taken over",
     "call taken back or given up",
     "call lost to a dead rival",

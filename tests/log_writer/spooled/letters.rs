@@ -1,0 +1,124 @@
+//! Dead letters in a spool, of calls that the writer has not read from it yet.
+
+use verbale::log::DeadLetter;
+
+use super::*;
+
+/// The writer then knows one spooled record at a time, and reads nothing while the first call is not stored.
+const MAX_BYTES: usize = 4_096;
+
+/// Spools a record of CA1 while the log is away, and a dead letter of CA2 with revision 1. Returns what a crash leaves,
+/// and the manager of CA2.
+async fn spooled(log: &Arc<Faulty>) -> (SpoolMemory, Manager) {
+    let memory = SpoolMemory::default();
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
+    let task = tokio::spawn(task.run());
+    let mut manager = Manager::new();
+    manager.add_user("Hi").unwrap();
+    for (name, next) in [("CA1", Next::Unavailable), ("CA2", Next::Refuse)] {
+        log.always(&call_id(name), next);
+        let mut manager = manager.clone();
+        manager.take_back();
+        writer.call(lease(name)).submit(&mut manager, LastMessage::Include).unwrap();
+    }
+    tokio::time::sleep(SOON).await;
+    assert_eq!((writer.status().spooled, writer.status().dead_letters), (1, 1));
+    task.abort();
+    let _ = task.await;
+    (memory.copy(), manager)
+}
+
+fn restarted(log: &Arc<Faulty>, memory: &SpoolMemory) -> (LogWriter, Arc<Spool>) {
+    let spool = spool(memory, 1 << 20);
+    let settings = settings().with_spool(spool.clone()).with_limits(MAX_BYTES, MAX_BYTES);
+    (started(log, settings), spool)
+}
+
+async fn letters(writer: &LogWriter) -> Vec<DeadLetter> {
+    writer.dead_letters().list(None).await.unwrap()
+}
+
+/// Checks that the writer stores the rest, and that neither it nor its spool has a dead letter.
+async fn assert_settles(log: &Faulty, writer: &LogWriter, spool: &Spool) {
+    log.always(&call_id("CA1"), Next::Go);
+    assert_eq!(writer.flush(SOON * 10).await, []);
+    tokio::time::sleep(SOON).await;
+    assert_eq!((letters(writer).await, writer.status().dead_letters), (vec![], 0));
+    assert!(format!("{spool:?}").contains("pending_bytes: 0, dead_letter_bytes: 0,"), "{spool:?}");
+    balanced(&writer.status());
+}
+
+#[tokio::test(start_paused = true)]
+async fn taken_letters_of_an_unread_call_do_not_come_again() {
+    for waits in [true, false] {
+        let log = Arc::new(Faulty::new());
+        let (memory, _) = spooled(&log).await;
+        let (writer, spool) = restarted(&log, &memory);
+        if waits {
+            tokio::time::sleep(SOON).await;
+            assert_eq!((writer.status().spooled, writer.status().dead_letters), (1, 0), "CA2 is not read");
+        }
+        let taken = writer.take_dead_letters().await.unwrap();
+        assert_eq!(taken.len(), 1, "{taken:?}");
+        assert_eq!(writer.take_dead_letters().await.unwrap(), []);
+        // The operator may discard them twice.
+        writer.dead_letters().discard(&taken);
+        tokio::time::sleep(SOON).await;
+        assert_eq!(letters(&writer).await, []);
+        assert_settles(&log, &writer, &spool).await;
+    }
+}
+
+/// A spool that fails cannot remove it yet.
+#[tokio::test(start_paused = true)]
+async fn taken_letters_do_not_come_again_while_the_spool_fails() {
+    for reads in [true, false] {
+        let log = Arc::new(Faulty::new());
+        let (memory, _) = spooled(&log).await;
+        if reads {
+            log.always(&call_id("CA1"), Next::Go);
+        }
+        let (writer, spool) = restarted(&log, &memory);
+        tokio::time::sleep(SOON).await;
+        assert_eq!(writer.status().dead_letters, u64::from(reads));
+        memory.fail_after(Some(0));
+        assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+        for _ in 0..10 {
+            // A spool whose disk is full may not be readable either.
+            assert_eq!(writer.dead_letters().list(None).await.unwrap_or_default(), []);
+            tokio::time::sleep(SOON).await;
+        }
+        memory.fail_after(None);
+        tokio::time::sleep(SOON * 10).await;
+        assert_settles(&log, &writer, &spool).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn newer_revision_supersedes_the_letter_of_an_unread_call() {
+    let log = Arc::new(Faulty::new());
+    let (memory, mut manager) = spooled(&log).await;
+    let (writer, spool) = restarted(&log, &memory);
+    tokio::time::sleep(SOON).await;
+    log.always(&call_id("CA2"), Next::Go);
+    let id = manager.meta_messages()[0].id();
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
+    writer.call(lease("CA2")).submit(&mut manager, LastMessage::Include).unwrap();
+    assert_settles(&log, &writer, &spool).await;
+    assert!(stored(&log, "CA2").await == manager);
+}
+
+#[tokio::test(start_paused = true)]
+async fn letter_of_an_unread_call_can_be_stored_again() {
+    let log = Arc::new(Faulty::new());
+    let (memory, manager) = spooled(&log).await;
+    let (writer, spool) = restarted(&log, &memory);
+    tokio::time::sleep(SOON).await;
+    log.always(&call_id("CA2"), Next::Go);
+    log.open_call(&CallHeader::new(call_id("CA2"), START_MS).unwrap()).await.unwrap();
+    let letter = letters(&writer).await.remove(0);
+    let _call = writer.call(lease("CA2"));
+    writer.dead_letters().retry(letter).await.unwrap();
+    assert_settles(&log, &writer, &spool).await;
+    assert!(stored(&log, "CA2").await == manager);
+}
