@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallChange, CallHeader, CallId, Day, LogError, LogErrorKind, LoggedCall, Put, Span, WriterLease};
+use super::{CallChange, CallHeader, CallId, Day, LogError, LoggedCall, Put, Span, WriterLease};
 use crate::message::{Position, Record};
 
 /// The state of one call in a log.
@@ -138,14 +138,7 @@ impl Call {
 
     /// Returns why a span has no place.
     fn no_span(&self, lease: &WriterLease, record: &Record, span: Span) -> LogError {
-        self.check_put(lease, record).err().unwrap_or_else(|| {
-            let (first, last) = (span.first(), span.last());
-            let text = format!(
-                "messages {first} to {last} of call {} are not one item, because the log has other items there",
-                lease.call_id()
-            );
-            LogError::new(LogErrorKind::Conflict, text)
-        })
+        self.check_put(lease, record).err().unwrap_or_else(|| LogError::other_items(lease.call_id(), span))
     }
 
     /// The header, if the call was opened and is neither erased nor expired.

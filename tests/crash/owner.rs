@@ -41,7 +41,9 @@ pub const SECOND: &str = "second";
 pub const KEEPS: [Keeps; 3] = [Keeps::NoSpool, Keeps::Stored, Keeps::Spooled];
 
 /// The layouts of a table, each with its name.
-pub const LAYOUTS: &[(&str, fn(DynamoLog) -> DynamoLog)] = &[("messages", |log| log)];
+pub const LAYOUTS: &[(&str, Layout)] = &[("messages", |log| log)];
+
+type Layout = fn(DynamoLog) -> DynamoLog;
 
 #[derive(Clone)]
 pub struct Owner {

@@ -63,7 +63,6 @@
 #[cfg(test)]
 mod explorer;
 mod fencing;
-mod positions;
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
