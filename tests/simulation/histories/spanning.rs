@@ -1,4 +1,4 @@
-//! [`Spanning`]: checks that each message is put with the same span, over a log that stores single records.
+//! [`Spanning`]: checks that each message is put with the same span, over a log that stores spans.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ impl Spanning {
 
 impl CallLog for Spanning {
     fn stores_spans(&self) -> bool {
-        true
+        self.log.stores_spans()
     }
 
     fn put_span<'a>(

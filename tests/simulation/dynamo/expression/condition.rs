@@ -11,8 +11,8 @@ pub enum Condition {
     Or(Box<Condition>, Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Not(Box<Condition>),
-    Exists(String),
-    NotExists(String),
+    Exists(Vec<String>),
+    NotExists(Vec<String>),
     Compare(Operand, Comparator, Operand),
     Between(Operand, Operand, Operand),
     BeginsWith(Operand, Operand),
@@ -20,7 +20,8 @@ pub enum Condition {
 
 #[derive(Debug, Clone)]
 pub enum Operand {
-    Path(String),
+    /// The names of an attribute and of values within it.
+    Path(Vec<String>),
     Value(Attribute),
 }
 
@@ -47,8 +48,8 @@ impl Condition {
             Self::Or(one, other) => one.holds(item) || other.holds(item),
             Self::And(one, other) => one.holds(item) && other.holds(item),
             Self::Not(inner) => !inner.holds(item),
-            Self::Exists(name) => item.is_some_and(|item| item.contains_key(name)),
-            Self::NotExists(name) => item.is_none_or(|item| !item.contains_key(name)),
+            Self::Exists(path) => at(item, path).is_some(),
+            Self::NotExists(path) => at(item, path).is_none(),
             Self::Compare(one, comparator, other) => comparator.holds(one.of(item), other.of(item)),
             Self::Between(one, low, high) => {
                 Comparator::GreaterOrEqual.holds(one.of(item), low.of(item))
@@ -64,7 +65,7 @@ impl Condition {
 impl Operand {
     fn of<'a>(&'a self, item: Option<&'a Item>) -> Option<&'a Attribute> {
         match self {
-            Self::Path(name) => item?.get(name),
+            Self::Path(path) => at(item, path),
             Self::Value(value) => Some(value),
         }
     }
@@ -74,7 +75,7 @@ impl Operand {
             let token = tokens.next()?;
             return Ok(Self::Value(placeholders.value(tokens.parameter(), token)?));
         }
-        Ok(Self::Path(tokens.path(placeholders)?))
+        Ok(Self::Path(tokens.document_path(placeholders)?))
     }
 
     /// Refuses a value without an order.
@@ -119,6 +120,16 @@ impl Comparator {
     }
 }
 
+/// Returns the value at a path.
+fn at<'a>(item: Option<&'a Item>, path: &[String]) -> Option<&'a Attribute> {
+    let (first, rest) = path.split_first()?;
+    let within = |found: &'a Attribute, name: &String| match found {
+        Attribute::M(values) => values.get(name),
+        _ => None,
+    };
+    rest.iter().try_fold(item?.get(first)?, within)
+}
+
 fn or(tokens: &mut Tokens<'_>, placeholders: &mut Placeholders) -> Result<Condition, ServiceError> {
     let mut condition = and(tokens, placeholders)?;
     while tokens.takes("OR") {
@@ -145,13 +156,13 @@ fn not(tokens: &mut Tokens<'_>, placeholders: &mut Placeholders) -> Result<Condi
         return Ok(condition);
     }
     for (function, made) in [
-        ("attribute_exists", Condition::Exists as fn(String) -> Condition),
+        ("attribute_exists", Condition::Exists as fn(Vec<String>) -> Condition),
         ("attribute_not_exists", Condition::NotExists),
     ] {
         if tokens.takes_call(function) {
-            let name = tokens.path(placeholders)?;
+            let path = tokens.document_path(placeholders)?;
             tokens.expect(")")?;
-            return Ok(made(name));
+            return Ok(made(path));
         }
     }
     let parameter = tokens.parameter();

@@ -1,4 +1,5 @@
-//! Expressions: conditions, key conditions, updates and projections, of top-level attributes only.
+//! Expressions: conditions, key conditions, updates and projections. Only conditions have paths into an
+//! attribute.
 
 mod condition;
 mod key_condition;

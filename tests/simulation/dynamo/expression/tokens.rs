@@ -10,7 +10,7 @@ pub struct Tokens<'a> {
 }
 
 const TWO: [&str; 3] = ["<>", "<=", ">="];
-const ONE: &str = "=<>(),+-";
+const ONE: &str = "=<>(),+-.";
 
 impl<'a> Tokens<'a> {
     pub fn of(parameter: &'static str, text: &'a str) -> Result<Self, ServiceError> {
@@ -75,6 +75,15 @@ impl<'a> Tokens<'a> {
 
     pub fn end(&self) -> Result<(), ServiceError> {
         self.peek().map_or(Ok(()), |next| Err(syntax(self.parameter, next)))
+    }
+
+    /// Reads the name of an attribute and, after dots, those of values within it.
+    pub fn document_path(&mut self, placeholders: &mut Placeholders) -> Result<Vec<String>, ServiceError> {
+        let mut path = vec![self.path(placeholders)?];
+        while self.takes(".") {
+            path.push(self.path(placeholders)?);
+        }
+        Ok(path)
     }
 
     /// Reads the name of an attribute, given directly or by a placeholder.
