@@ -20,14 +20,14 @@ async fn refusal_is_logged_without_words_of_the_conversation() {
     let logged = Logged::default();
     let _guard = tracing::subscriber::set_default(logged.clone());
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::validation("messages.0: 'my pin is 47-11' is a surprise, pin 47-11"));
+    bedrock.reply(ScriptedReply::validation("messages.0: 'my pin is 4711' is a surprise, pin 4711"));
     bedrock.reply(ScriptedReply::text("On Friday."));
     let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
     let model = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-sonnet-5"));
 
     let mut manager = MessagesManager::<PlainMessage>::new();
-    manager.add_user("My pin is 47-11, when does it arrive?").unwrap();
-    let call = ToolCall::new("call_1", "get_parcel", json!({"pin": 47-11})).unwrap();
+    manager.add_user("My pin is 4711, when does it arrive?").unwrap();
+    let call = ToolCall::new("call_1", "get_parcel", json!({"pin": 4711})).unwrap();
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(call.success("On Friday.")).unwrap();
     let tool = ToolSpec::new("get_parcel", "Looks up a parcel.", json!({"type": "object"})).unwrap();
@@ -38,7 +38,7 @@ async fn refusal_is_logged_without_words_of_the_conversation() {
     }
     let logged = logged.0.lock().unwrap();
     assert!(logged.contains("messages.0: '… … … …' is a surprise, … …"), "{logged}");
-    assert!(!logged.contains("47-11") && !logged.contains("Friday"), "{logged}");
+    assert!(!logged.contains("4711") && !logged.contains("Friday"), "{logged}");
 }
 
 /// Keeps the fields of warnings.

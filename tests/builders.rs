@@ -15,7 +15,7 @@ use verbale::conversation::{LastStep, MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
-use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, Step, ToolCallError};
+use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, Step, ToolError};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
     ToolCall, Value,
@@ -188,10 +188,9 @@ fn result_has_the_id_and_the_step_of_its_call() {
     let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
     let late = ResultBuilder::response_to(&second).of_step(Step(4)).policy(ResultBuilder::RUNTIME);
-    assert!(late.clone().error("Timeout", " ", true).is_err());
-    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout").with_retryable(true);
+    let error = ToolError::new("no answer").with_type("Timeout").with_retryable(true);
     let expected = Draft::new(Role::User, second.failure(error)).with_decision(of("runtime"));
-    assert_eq!(late.error("Timeout", "no answer", true), Ok(expected));
+    assert_eq!(late.error("Timeout", "no answer", true), expected);
 
     // One draft answers each call of a message.
     let mut manager = MessagesManager::<PlainMessage>::new();
@@ -358,7 +357,7 @@ impl World {
                 let answer = ResultBuilder::response_to(&call).of_step(step);
                 let answer = labels.policy.into_iter().fold(answer, ResultBuilder::policy);
                 match (fails, with_image) {
-                    (true, _) => Ok(answer.error("Timeout", "no answer", true).unwrap()),
+                    (true, _) => Ok(answer.error("Timeout", "no answer", true)),
                     (false, true) => Ok(answer.success([image()])),
                     (false, false) => Ok(answer.success(["two"])),
                 }

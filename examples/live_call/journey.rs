@@ -58,6 +58,15 @@ impl Process {
         Self { child, typed, lines }
     }
 
+    /// Starts a call and returns its id, when the caller is greeted.
+    fn start_call(server: &FakeBedrockServer, directory: &Path) -> (Self, String) {
+        let process = Self::start(server, directory, &[]);
+        let started = process.prints("-- call live-");
+        let call_id = started.last().unwrap().rsplit(' ').next().unwrap().to_owned();
+        process.prints("assistant  Good morning, Pellam Bank");
+        (process, call_id)
+    }
+
     fn types(&mut self, line: &str) {
         writeln!(self.typed, "{line}").unwrap();
     }
@@ -108,10 +117,7 @@ async fn killed_call_continues_in_another_process() {
     bedrock.reply(ScriptedReply::text("It is").hang_before());
     let server = bedrock.serve().await.unwrap();
 
-    let mut process = Process::start(&server, directory.path(), &[]);
-    let started = process.prints("-- call live-");
-    let call_id = started.last().unwrap().rsplit(' ').next().unwrap().to_owned();
-    process.prints("assistant  Good morning, Pellam Bank");
+    let (mut process, call_id) = Process::start_call(&server, directory.path());
     process.types("This is Nadia Okonjo.");
     process.prints("assistant  Good morning, Mrs Okonjo.");
     process.types("What is my name?");
@@ -148,10 +154,7 @@ async fn stopped_call_is_closed_and_continues_in_another_process() {
     bedrock.reply(ScriptedReply::text("Good").hang_before());
     let server = bedrock.serve().await.unwrap();
 
-    let mut process = Process::start(&server, directory.path(), &[]);
-    let started = process.prints("-- call live-");
-    let call_id = started.last().unwrap().rsplit(' ').next().unwrap().to_owned();
-    process.prints("assistant  Good morning, Pellam Bank");
+    let (mut process, call_id) = Process::start_call(&server, directory.path());
     process.types("This is Nadia Okonjo.");
     bedrock.until(|counters| counters.requests == 1).await;
     process.terminate();

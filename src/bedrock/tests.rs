@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::message::{
     Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Position, ResultContent, Role, Source,
-    ToolCall, ToolCallError, Value,
+    ToolCall, ToolError, Value,
 };
 
 fn source() -> impl Strategy<Value = Source> {
@@ -57,7 +57,7 @@ fn contents() -> impl Strategy<Value = Vec<Content>> {
 }
 
 /// The arguments and the outcome of a tool call.
-type Called = (Value, Result<Vec<ResultContent>, ToolCallError>);
+type Called = (Value, Result<Vec<ResultContent>, ToolError>);
 
 fn called() -> impl Strategy<Value = Called> {
     let content = prop_oneof![
@@ -65,9 +65,8 @@ fn called() -> impl Strategy<Value = Called> {
         value().prop_map(ResultContent::from),
         media().prop_map(|media| ResultContent::Media(media.into())),
     ];
-    let failure = ("x.*", any::<bool>()).prop_map(|(message, retryable)| {
-        ToolCallError::new(message).unwrap().with_type("Timeout").with_retryable(retryable)
-    });
+    let failure = ("x.*", any::<bool>())
+        .prop_map(|(message, retryable)| ToolError::new(message).with_type("Timeout").with_retryable(retryable));
     (value(), prop_oneof![vec(content, 0..3).prop_map(Ok), failure.prop_map(Err)])
 }
 

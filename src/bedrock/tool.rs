@@ -7,7 +7,7 @@ use super::attachment::Attachment;
 use super::document::{document_json, to_document};
 use super::error::BedrockError;
 use super::escape::plain_json;
-use crate::message::{Outcome, ResultContent, ToolCall, ToolCallError, ToolResult, Value, is_blank};
+use crate::message::{Outcome, ResultContent, ToolCall, ToolError, ToolResult, Value, is_blank};
 
 /// Converts a tool call. Bedrock requires an object as input: `Null` becomes `{}`, and any other value `{"arguments": …}`.
 pub(super) fn tool_use(tool_call: &ToolCall) -> Result<ToolUseBlock, BedrockError> {
@@ -70,7 +70,7 @@ fn result_content(content: &ResultContent) -> Result<Vec<ToolResultContentBlock>
 }
 
 /// Formats an error: `Timeout: no answer (trying again may help)`.
-fn error_text(error: &ToolCallError) -> String {
+fn error_text(error: &ToolError) -> String {
     let mut text = String::new();
     if let Some(kind) = error.error_type() {
         text.push_str(kind);

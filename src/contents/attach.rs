@@ -8,6 +8,7 @@ use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentId};
 use crate::message::{
     Content, Contents, Document, Heard, Map, Outcome, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
+    is_blank,
 };
 
 /// Loads the content of a reference.
@@ -103,7 +104,8 @@ impl Rewrite for Attaching<'_, '_> {
                 if let Some(reference) = beside(&unknown, ERROR_MESSAGE, TEXT_TYPE)
                     && let Some(whole) = self.read(reference, |blob| {
                         let text = std::str::from_utf8(blob.bytes()).ok();
-                        text.and_then(|text| error.with_message(text).ok()).ok_or("text that is not blank")
+                        let text = text.filter(|text| !is_blank(text));
+                        text.map(|text| error.with_message(text)).ok_or("text that is not blank")
                     })
                 {
                     *error = whole;

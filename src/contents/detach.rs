@@ -101,14 +101,15 @@ impl Rewrite for Detaching {
         let mut unknown = result.unknown.clone();
         let outcome = match result.outcome() {
             Outcome::Success(parts) => Outcome::Success(parts.iter().map(|part| self.part(part)).collect()),
-            Outcome::Failure(error) => Outcome::Failure(match error.with_message(PLACEHOLDER) {
-                Ok(placeholder) if error.message().len() >= self.threshold && !has(&unknown, ERROR_MESSAGE) => {
+            Outcome::Failure(error) => {
+                Outcome::Failure(if error.message().len() >= self.threshold && !has(&unknown, ERROR_MESSAGE) {
                     let reference = self.keep(error.message().as_bytes());
                     unknown = Some(beside(&unknown, ERROR_MESSAGE, reference, TEXT_TYPE));
-                    placeholder
-                }
-                _ => error.clone(),
-            }),
+                    error.with_message(PLACEHOLDER)
+                } else {
+                    error.clone()
+                })
+            }
         };
         let mut detached = ToolResult::new(result.tool_call_id().clone(), result.name().clone(), outcome);
         detached.unknown = unknown;

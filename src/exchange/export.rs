@@ -8,7 +8,7 @@ use super::json::Json;
 use super::{pairs, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolCallError, ToolCallId, Value,
+    Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolCallId, ToolError, Value,
 };
 
 /// A conversation as text of a format, with everything that the format cannot express.
@@ -132,7 +132,7 @@ impl Losses {
     }
 
     /// Notes the type and the retry flag of a failure, for a format that writes only its message.
-    pub fn note_failure(&mut self, error: &ToolCallError) {
+    pub fn note_failure(&mut self, error: &ToolError) {
         self.note_if(error.error_type().is_some() || error.retryable().is_some(), Loss::Failure);
     }
 

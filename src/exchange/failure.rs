@@ -4,7 +4,7 @@ use super::error::{ExchangeError, Problem};
 use super::export::{Loss, Losses};
 use super::json::Json;
 use super::node::Node;
-use crate::message::{Outcome, ResultContent, Text, ToolCallError, is_blank};
+use crate::message::{MessageError, Outcome, ResultContent, Text, ToolError, is_blank};
 
 /// The values of `error`, `error_type` and `retryable`.
 pub(super) struct Failure {
@@ -39,14 +39,20 @@ impl Failure {
                 whole.push_str(&more);
             }
         }
-        let error = ToolCallError::new(whole).map_err(|error| node.error(error))?;
-        let error = self.kind.into_iter().fold(error, ToolCallError::with_type);
-        Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, ToolCallError::with_retryable))))
+        let error = tool_error(node, whole)?;
+        let error = self.kind.into_iter().fold(error, ToolError::with_type);
+        Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, ToolError::with_retryable))))
     }
 }
 
+/// Returns the error of a failed tool call. Returns an error if its text is blank.
+pub(super) fn tool_error(node: &Node<'_, '_>, message: impl Into<Text>) -> Result<ToolError, ExchangeError> {
+    let message = message.into();
+    if is_blank(&message) { Err(node.error(MessageError::BLANK_TOOL_ERROR)) } else { Ok(ToolError::new(message)) }
+}
+
 /// Returns the entries of a failed tool call.
-pub(super) fn entries<'a>(error: &'a ToolCallError, losses: &mut Losses) -> Json<'a> {
+pub(super) fn entries<'a>(error: &'a ToolError, losses: &mut Losses) -> Json<'a> {
     losses.note_if(error.unknown.is_some(), Loss::Unknown);
     Json::object([
         ("error", Some(error.message().into())),

@@ -1,7 +1,7 @@
 //! Drafts: merging by decision, and adding all or none.
 
 use super::*;
-use crate::message::{Decision, Draft, PlainMessage, Role, Step, ToolCall, ToolCallError, Value};
+use crate::message::{Decision, Draft, PlainMessage, Role, Step, ToolCall, ToolError, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -26,7 +26,7 @@ fn messages_with_different_decisions_merge_only_in_the_window() {
 #[test]
 fn drafts_are_added_all_or_none() {
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
-    let result = call.failure(ToolCallError::new("no").unwrap());
+    let result = call.failure(ToolError::new("no"));
     let good = [
         Draft::new(Role::User, "a"),
         Draft::new(Role::Assistant, call.clone()),

@@ -3,7 +3,7 @@
 use super::restore::Expected;
 use super::tests::{Manager, call, list, shown, summarise, window};
 use super::*;
-use crate::message::{Content, Position, Role, ToolCallError};
+use crate::message::{Content, Position, Role, ToolError};
 
 /// Restores a conversation without the messages with these numbers, and without these summaries.
 fn without(manager: &Manager, missing: &[u32], summaries: &[u32]) -> Manager {
@@ -77,7 +77,7 @@ fn result_that_came_late_and_again_is_shown_once() {
         records.iter().filter(|record| record.position().seq() != 2).cloned(),
         Expected::default(),
     );
-    let unknown = call("c1").failure(ToolCallError::new("unknown").unwrap());
+    let unknown = call("c1").failure(ToolError::new("unknown"));
     live.add_user([Content::from(unknown), "g".into()]).unwrap();
     // The missing result is stored after all.
     let all = live.records().into_iter().chain(records.into_iter().filter(|record| record.position().seq() == 2));

@@ -2,7 +2,7 @@
 
 use super::tests::{Manager, call, restored_from_json, summarise, window};
 use super::*;
-use crate::message::{Content, Heard, HeardSource, ToolCallError};
+use crate::message::{Content, Heard, HeardSource, ToolError};
 
 #[test]
 fn restored_call_continues() {
@@ -105,7 +105,7 @@ fn covered_open_call() -> Manager {
 fn result_of_covered_call_is_restored_but_not_in_the_window() {
     let mut manager = covered_open_call();
     assert_eq!(manager.open_tool_calls().len(), 1);
-    manager.add_user(call("c1").failure(ToolCallError::new("unknown").unwrap())).unwrap();
+    manager.add_user(call("c1").failure(ToolError::new("unknown"))).unwrap();
     assert_eq!(window(&manager), ["user: ..."]);
     manager.add_user("e").unwrap();
     for turn in 0..3 {

@@ -1,9 +1,7 @@
 //! The rules of the manager, one by one. `tests/invariants` checks them over random histories.
 
 use super::*;
-use crate::message::{
-    Attribute, Content, Heard, HeardSource, PlainMessage, Role, Timing, ToolCall, ToolCallError, Value,
-};
+use crate::message::{Attribute, Content, Heard, HeardSource, PlainMessage, Role, Timing, ToolCall, ToolError, Value};
 
 pub(super) type Manager = MessagesManager<PlainMessage>;
 
@@ -272,7 +270,7 @@ fn tool_call_enters_the_window_with_its_result() {
     manager.add_user(call("c2").success(["2"])).unwrap();
     assert_eq!(window(&manager), ["user: a", "assistant: one moment + call c2", "user: result c2"]);
     manager.add_user("hello?").unwrap();
-    let error = ToolCallError::new("no answer").unwrap();
+    let error = ToolError::new("no answer");
     manager.add_user(call("c1").failure(error)).unwrap();
     // Results come first, in any order of arrival.
     assert_eq!(

@@ -20,7 +20,7 @@ enum Reason {
 
 impl MessageError {
     pub(crate) const INVALID_ID: Self = Self::new("a message id is a ULID: 26 characters of Crockford's base 32");
-    pub(crate) const BLANK_TOOL_CALL_ERROR: Self =
+    pub(crate) const BLANK_TOOL_ERROR: Self =
         Self::new("the message of a tool call's error is blank; say what went wrong");
     pub(crate) const NOT_FINITE: Self =
         Self::new("NaN and infinite numbers cannot be stored; leave the value out or store a text");

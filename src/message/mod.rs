@@ -29,7 +29,7 @@ use std::borrow::Cow;
 pub use confidence::Confidence;
 pub use content::{
     Content, Contents, Document, Media, MediaKind, Outcome, ResultContent, ResultContents, Source, ToolCall,
-    ToolCallError, ToolCallId, ToolName, ToolResult,
+    ToolCallId, ToolError, ToolName, ToolResult,
 };
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;

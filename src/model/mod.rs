@@ -21,4 +21,7 @@ pub use summarizer::{Summarizer, Summary, SummaryFuture};
 #[cfg(feature = "tools")]
 pub(crate) use tool::schema_of;
 pub(crate) use tool::{LookedUp, NOT_RUN, NoResult, OUTCOME_UNKNOWN};
-pub use tool::{Tool, ToolContext, ToolError};
+pub use tool::{Tool, ToolContext};
+
+#[doc(no_inline)]
+pub use crate::message::ToolError;

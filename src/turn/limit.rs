@@ -25,11 +25,7 @@ pub(super) fn bounded(result: &ToolResult, max_bytes: usize, keeps_media: bool) 
             };
             Outcome::Success(contents.iter().map(bounded).collect())
         }
-        Outcome::Failure(error) => match error.with_message(cut(error.message(), left)) {
-            Ok(error) => Outcome::Failure(error),
-            // The note in a cut message is not blank.
-            Err(_) => result.outcome().clone(),
-        },
+        Outcome::Failure(error) => Outcome::Failure(error.with_message(cut(error.message(), left))),
     };
     Cow::Owned(result.clone().with_outcome(outcome))
 }
@@ -62,7 +58,7 @@ fn cut(text: &str, max_bytes: usize) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{ToolCall, ToolCallError, Value};
+    use crate::message::{ToolCall, ToolError, Value};
 
     fn call() -> ToolCall {
         ToolCall::new("c1", "lookup", Value::Null).unwrap()
@@ -103,7 +99,7 @@ mod tests {
             texts(&bounded(&json, 8, false)),
             ["{\"rows\": [8 of 16 bytes are left out: the result of the tool is too large]"]
         );
-        let failed = call().failure(ToolCallError::new("much too long").unwrap().with_type("NotFound"));
+        let failed = call().failure(ToolError::new("much too long").with_type("NotFound"));
         let cut = bounded(&failed, 4, false);
         assert_eq!(texts(&cut), ["much [9 of 13 bytes are left out: the result of the tool is too large]"]);
         assert!(matches!(cut.outcome(), Outcome::Failure(error) if error.error_type() == Some("NotFound")));

@@ -219,7 +219,7 @@ pub async fn run_external(world: World, process: Process, call: ToolCall) -> Opt
     });
     match outcome.await {
         Ok(Ok(contents)) => Some(call.success(contents)),
-        Ok(Err(error)) => Some(call.failure(error.into())),
+        Ok(Err(error)) => Some(call.failure(error)),
         // A service that panics reports nothing.
         Err(_) => None,
     }

@@ -3,6 +3,7 @@
 //! `VERBALE_SEED=17 cargo test --test call random` repeats one sequence.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,11 +26,19 @@ const SEQUENCES: u64 = 10_000;
 fn random_events_lose_no_words() {
     let only: Option<u64> = std::env::var("VERBALE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seeds = only.map_or(0..SEQUENCES, |seed| seed..seed + 1);
-    for seed in seeds {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let outcome = std::panic::catch_unwind(|| runtime.block_on(sequence(seed)));
-        assert!(outcome.is_ok(), "VERBALE_SEED={seed} repeats it");
-    }
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let seeds = seeds.clone().skip(first).step_by(threads);
+            scope.spawn(move || seeds.for_each(run));
+        }
+    });
+}
+
+fn run(seed: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let outcome = std::panic::catch_unwind(|| runtime.block_on(sequence(seed)));
+    assert!(outcome.is_ok(), "VERBALE_SEED={seed} repeats it");
 }
 
 struct Dice(SeededRandomness);

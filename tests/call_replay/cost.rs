@@ -10,7 +10,7 @@ use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, LogWriter, SpoolSettings, WriterSettings};
-use verbale::message::ToolCallError;
+use verbale::message::ToolError;
 use verbale::policy::Policy;
 use verbale::testing::SpoolMemory;
 
@@ -119,7 +119,7 @@ async fn take(call: &CallSession, airline: &Airline, turn: &Turn) {
                 sleep(Duration::from_millis(200)).await;
                 let result = match airline.act(&tool_call) {
                     Ok(done) => tool_call.success(done),
-                    Err(error) => tool_call.failure(ToolCallError::new(error).unwrap()),
+                    Err(error) => tool_call.failure(ToolError::new(error)),
                 };
                 call.tool_result(result);
             }

@@ -20,7 +20,7 @@ use verbale::conversation::CallMetrics;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
-use verbale::message::ToolCallError;
+use verbale::message::ToolError;
 use verbale::policy::Policy;
 use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Role};
@@ -89,7 +89,7 @@ async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
                 sleep(Duration::from_millis(200)).await;
                 let result = match airline.act(&tool_call) {
                     Ok(done) => tool_call.success(done),
-                    Err(error) => tool_call.failure(ToolCallError::new(error).unwrap()),
+                    Err(error) => tool_call.failure(ToolError::new(error)),
                 };
                 assert!(call.tool_result(result).is_applied());
             }

@@ -1,7 +1,7 @@
 //! The texts that a query searches, and their case.
 
 use verbale::message::ResultContent;
-use verbale::message::ToolCallError;
+use verbale::message::ToolError;
 use verbale::{Content, Heard, HeardSource, Role, ToolCall, Value};
 
 use super::backend::{Backend, Fixture, everything, id};
@@ -80,7 +80,7 @@ async fn tool_results_are_searched(fixture: Fixture) {
     let guests = Value::list(["Okonjo", "Nadia"]).unwrap();
     let json = Value::map([("guests", guests), ("notes", Value::list(["a window seat"]).unwrap())]).unwrap();
     let result = calls[0].success([ResultContent::from("Two adults"), ResultContent::from(json)]);
-    let failure = calls[1].failure(ToolCallError::new("the ferry is full").unwrap());
+    let failure = calls[1].failure(ToolError::new("the ferry is full"));
     fixture.say("a", Role::User, vec![Content::from("Please!"), result.into(), failure.into()]);
 
     for text in ["two ADULTS", "okonjo", "NADIA", "window", "ferry is FULL", "please!"] {

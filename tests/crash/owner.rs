@@ -40,8 +40,11 @@ pub const FIRST: &str = "first";
 pub const SECOND: &str = "second";
 pub const KEEPS: [Keeps; 3] = [Keeps::NoSpool, Keeps::Stored, Keeps::Spooled];
 
-/// The layouts of a table, each with its name.
-pub const LAYOUTS: &[(&str, fn(DynamoLog) -> DynamoLog)] = &[("messages", |log| log)];
+/// The name of a table's layout, and what sets it.
+type Layout = (&'static str, fn(DynamoLog) -> DynamoLog);
+
+/// The layouts of a table. Each has all rounds.
+pub const LAYOUTS: &[Layout] = &[("messages", |log| log)];
 
 #[derive(Clone)]
 pub struct Owner {

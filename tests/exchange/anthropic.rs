@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{Loss, anthropic};
-use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolCallError};
+use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolError};
 use verbale::{Content, Contents, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
@@ -51,7 +51,7 @@ fn imported_request_comes_back_as_window() {
     let roles: Vec<Role> = said.iter().map(|(role, _)| *role).collect();
     assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::User]);
     let Outcome::Failure(error) = said[3].1[0].as_result().unwrap().outcome() else { panic!("not a failure") };
-    assert_eq!(*error, ToolCallError::new("no answer").unwrap());
+    assert_eq!(*error, ToolError::new("no answer"));
     let (json, losses) = window(&manager);
     assert_eq!(losses, []);
     let text = |text: &str| json!({"type": "text", "text": text});

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use verbale::bedrock::to_json;
 use verbale::exchange::{Loss, converse};
-use verbale::message::{Document, Media, MediaKind, Outcome, ResultContent, Source, ToolCallError};
+use verbale::message::{Document, Media, MediaKind, Outcome, ResultContent, Source, ToolError};
 use verbale::{BedrockMessage, Content, Heard, HeardSource, MessageWrapper, MessagesManager, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
@@ -140,7 +140,7 @@ fn unsupported_content_is_reported_as_loss() {
     conversation.add_user("What?").unwrap();
     let call = ToolCall::new("a", "f", Value::from(vec![1])).unwrap();
     conversation.add_assistant(call.clone()).unwrap();
-    let error = ToolCallError::new("no answer").unwrap().with_retryable(true);
+    let error = ToolError::new("no answer").with_retryable(true);
     let url = || Source::Url("https://e.com".into());
     let here = || Source::Bytes(b"hi".as_slice().into());
     conversation

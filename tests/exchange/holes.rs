@@ -8,8 +8,10 @@ use verbale::{Record, ToolCall, Value};
 use crate::formats::{ALL, Manager, manager};
 use crate::random::conversation;
 
+type Named = (&'static str, fn(&Manager) -> Export);
+
 /// Every export and window.
-const EXPORTS: [(&str, fn(&Manager) -> Export); 7] = [
+const EXPORTS: [Named; 7] = [
     ("openai", |manager| openai::export(manager)),
     ("converse", |manager| converse::export(manager)),
     ("versioned", |manager| versioned::export(manager)),

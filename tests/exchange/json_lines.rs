@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use verbale::exchange::{ExchangeError, Loss, json_lines};
-use verbale::message::{Document, Draft, Media, MediaKind, Source, ToolCallError};
+use verbale::message::{Document, Draft, Media, MediaKind, Source, ToolError};
 use verbale::{Attribute, Content, Contents, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
 use crate::formats::{clock, ids, options, without_ids};
@@ -152,7 +152,7 @@ fn documents_results_and_instructions_are_written_as_lines() {
     manager.add_user([Content::from(text.with_title("Terms")), kept.into(), scan.clone().into()]).unwrap();
     let [find, pay] = ["find", "pay"].map(|tool| ToolCall::new(tool, tool, Value::Null).unwrap());
     manager.add_assistant([Content::from(scan), find.clone().into(), pay.clone().into()]).unwrap();
-    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout").with_retryable(false);
+    let error = ToolError::new("no answer").with_type("Timeout").with_retryable(false);
     manager.add_user([Content::from(pay.failure(error)), find.success([Value::from(1), "two".into()]).into()]).unwrap();
     manager.add_system(["One.", "Two."]).unwrap();
     let export = json_lines::export(&manager);
@@ -258,7 +258,7 @@ fn repeated_error_text_is_kept_once() {
 {"role":"result","invocation_id":"a","content":{"type":"text","text":"no answer"},"error":"no answer","timestamp":"2025-11-18T10:30:00Z"}"#;
     let manager = imported(lines).unwrap();
     let call = ToolCall::new("a", "f", Value::map::<&str, Value>([]).unwrap()).unwrap();
-    let failed = call.failure(ToolCallError::new("no answer").unwrap());
+    let failed = call.failure(ToolError::new("no answer"));
     assert_eq!(*manager.records()[2].contents(), Contents::from(failed));
 }
 

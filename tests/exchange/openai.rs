@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{Loss, openai};
-use verbale::message::{Document, Media, MediaKind, ResultContent, Source, ToolCallError};
+use verbale::message::{Document, Media, MediaKind, ResultContent, Source, ToolError};
 use verbale::{Content, Heard, HeardSource, MessageWrapper, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
@@ -154,7 +154,7 @@ fn unsupported_content_is_reported_as_loss() {
     let summarizing = conversation.summarizing().unwrap();
     conversation.add_summary("They greet.", &summarizing).unwrap();
     conversation.add_assistant([call("a"), call("b")]).unwrap();
-    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout");
+    let error = ToolError::new("no answer").with_type("Timeout");
     let data = Value::map([("free", true)]).unwrap();
     let results = [call("a").failure(error), call("b").success([ResultContent::Json(data)])];
     conversation.add_user(results.map(Content::from).to_vec()).unwrap();

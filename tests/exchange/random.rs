@@ -8,7 +8,7 @@ use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{Loss, converse, openai};
 use verbale::message::{
-    Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallError, ToolCallId,
+    Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallId, ToolError,
     ToolName, is_blank,
 };
 use verbale::{
@@ -119,14 +119,10 @@ fn result_content() -> impl Strategy<Value = ResultContent> {
 
 fn outcome() -> impl Strategy<Value = Outcome> {
     let contents = prop_oneof![3 => collection::vec(result_content(), 1), 1 => collection::vec(result_content(), 0..4)];
-    let error = (text(), option::of("Timeout|é"), option::of(any::<bool>())).prop_filter_map(
-        "an error has a message",
-        |(message, kind, retryable)| {
-            let error = ToolCallError::new(message).ok()?;
-            let error = kind.into_iter().fold(error, ToolCallError::with_type);
-            Some(retryable.into_iter().fold(error, ToolCallError::with_retryable))
-        },
-    );
+    let error = (text(), option::of("Timeout|é"), option::of(any::<bool>())).prop_map(|(message, kind, retryable)| {
+        let error = kind.into_iter().fold(ToolError::new(message), ToolError::with_type);
+        retryable.into_iter().fold(error, ToolError::with_retryable)
+    });
     prop_oneof![3 => contents.prop_map(Outcome::Success), 1 => error.prop_map(Outcome::Failure)]
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{anthropic, chat, json_lines, openai, versioned};
-use verbale::message::{Document, Media, MediaKind, Source, ToolCallError};
+use verbale::message::{Document, Media, MediaKind, Source, ToolError};
 use verbale::{Content, Contents, Role, Timing, ToolCall, Value};
 
 use crate::formats::{Manager, options, said, without_ids};
@@ -60,7 +60,7 @@ fn failed_result_appends_content_to_error() {
     let text = r#"{"role":"invocation","identifier":"call_123","name":"get_weather","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}
 {"role":"result","invocation_id":"call_123","content":{"type":"text","text":"Oslo: 4 degrees"},"error":"Bergen did not answer","timestamp":"2025-11-18T10:30:00Z"}"#;
     let call = ToolCall::new("call_123", "get_weather", Value::map::<&str, Value>([]).unwrap()).unwrap();
-    let error = ToolCallError::new("Bergen did not answer\nOslo: 4 degrees").unwrap();
+    let error = ToolError::new("Bergen did not answer\nOslo: 4 degrees");
     let expected: Vec<(Role, Contents)> =
         vec![(Role::Assistant, call.clone().into()), (Role::User, call.failure(error).into())];
     assert_eq!(lines(text), expected);

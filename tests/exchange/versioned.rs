@@ -5,7 +5,7 @@ use std::error::Error;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::exchange::{ExchangeError, Export, Loss, versioned};
-use verbale::message::{Draft, ResultContent, ToolCallError};
+use verbale::message::{Draft, ResultContent, ToolError};
 use verbale::{Content, PlainMessage, Role, ToolCall, Value};
 
 use crate::formats::options;
@@ -83,7 +83,7 @@ fn parallel_calls_among_texts_round_trip() {
     let parts: [Content; 5] =
         ["One".into(), find.clone().into(), "moment".into(), pay.clone().into(), "please.".into()];
     manager.add_assistant(parts).unwrap();
-    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout").with_retryable(true);
+    let error = ToolError::new("no answer").with_type("Timeout").with_retryable(true);
     let found = [ResultContent::from("found"), Value::from("a string of data").into()];
     manager.add_user([Content::from(find.success(found)), pay.failure(error).into(), "Well?".into()]).unwrap();
     manager.add_system(["Be brief.", "Be kind."]).unwrap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::message::{Outcome, Position, ToolCallError, is_blank};
+use verbale::message::{Outcome, Position, ToolError, is_blank};
 use verbale::{
     Attribute, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId,
     MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall, ToolResult,
@@ -271,7 +271,7 @@ impl World {
                     return Done::Nothing;
                 }
                 let call = call(which.index(self.calls));
-                let failure = ToolCallError::new("no").unwrap();
+                let failure = ToolError::new("no");
                 let result = if *fails { call.failure(failure) } else { call.success(["yes"]) };
                 let contents = also.iter().map(Content::from).chain([result.into()]).collect::<Vec<_>>();
                 self.add(Role::User, contents.into())

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use verbale::message::ToolCallError;
+use verbale::message::ToolError;
 use verbale::{Content, MessageWrapper, Record, Role, ToolCall};
 
 use super::history::{Manager, Op, World, history, said};
@@ -70,7 +70,7 @@ proptest! {
             world = World { manager, said, table: world.table, calls: world.calls, ..World::new() };
             // The service ends each open call with an unknown outcome.
             for call in open_calls(&world.manager).iter().filter(|_| *marks_unknown) {
-                let unknown = Content::from(call.failure(ToolCallError::new("unknown").unwrap()));
+                let unknown = Content::from(call.failure(ToolError::new("unknown")));
                 world.manager.add_user(unknown.clone()).unwrap();
                 world.said.push(unknown);
             }

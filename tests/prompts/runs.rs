@@ -222,7 +222,8 @@ async fn refused_prompt_changes_nothing() {
 async fn debug_and_errors_contain_no_text_of_messages() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("47-11 it is.").tool_call("call_1", "get_weather", json!({"town": "47-11"})));
-    let conversation = prompt(&bedrock).agent("Know 47-11.").tool(weather()).request("My pin is 47-11.").apply().unwrap();
+    let conversation =
+        prompt(&bedrock).agent("Know 47-11.").tool(weather()).request("My pin is 47-11.").apply().unwrap();
     let next = conversation.continuation().context("47-11").set("model", "sonnet");
     let mut run = conversation.run();
     let message = run.next().await.unwrap().unwrap();

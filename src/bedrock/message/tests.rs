@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::super::json::to_json;
 use super::*;
 use crate::message::{
-    Contents, Document, Media, MediaKind, MessageId, Outcome, Position, ResultContent, Source, ToolCall, ToolCallError,
-    ToolCallId, ToolName, ToolResult, Value,
+    Contents, Document, Media, MediaKind, MessageId, Outcome, Position, ResultContent, Source, ToolCall, ToolCallId,
+    ToolError, ToolName, ToolResult, Value,
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> BedrockMessage {
@@ -259,7 +259,7 @@ fn empty_result_becomes_an_empty_object() {
 
 #[test]
 fn tool_error_includes_its_type_and_retry_advice() {
-    let error = || ToolCallError::new("no answer").unwrap();
+    let error = || ToolError::new("no answer");
     for (error, text) in [
         (error(), "no answer"),
         (error().with_type("Timeout"), "Timeout: no answer"),

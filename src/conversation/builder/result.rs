@@ -2,8 +2,7 @@
 
 use super::LastStep;
 use crate::message::{
-    Content, Decision, Draft, Message, MessageError, ResultContents, Role, RoleHint, Text, ToolCall, ToolCallError,
-    ToolResult,
+    Content, Decision, Draft, Message, ResultContents, Role, RoleHint, Text, ToolCall, ToolError, ToolResult,
 };
 
 /// Builds the message with the result of one tool call: a user message of the call's step, with the call's id and tool.
@@ -21,7 +20,7 @@ use crate::message::{
 /// let mut asks = MessageBuilder::next_step(Step(3));
 /// let call = asks.add_tool_call("get_parcel", Value::map([("number", 17)])?)?;
 /// let answer = ResultBuilder::response_to(&call);
-/// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true)?;
+/// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true);
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_all([asks.to_draft()?, late]).map_err(|(_, error)| error)?;
@@ -72,17 +71,10 @@ impl ResultBuilder {
     }
 
     /// Returns the message with an error: its type, such as `Timeout`, its text, and whether a retry may help.
-    ///
-    /// Returns [`MessageError`] if the text is blank.
-    pub fn error(
-        self,
-        error_type: impl Into<Text>,
-        message: impl Into<Text>,
-        retryable: bool,
-    ) -> Result<Draft, MessageError> {
-        let error = ToolCallError::new(message)?.with_type(error_type).with_retryable(retryable);
+    pub fn error(self, error_type: impl Into<Text>, message: impl Into<Text>, retryable: bool) -> Draft {
+        let error = ToolError::new(message).with_type(error_type).with_retryable(retryable);
         let result = self.call.failure(error);
-        Ok(self.draft(result))
+        self.draft(result)
     }
 
     fn draft(self, result: ToolResult) -> Draft {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::error::{ExchangeError, Problem};
+use crate::exchange::failure::tool_error;
 use crate::exchange::importer::{Id, Importer, Spoken, Typed};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
@@ -11,8 +12,7 @@ use crate::exchange::reason::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, Text, ToolCallError, ToolCallId,
-    ToolName, is_blank,
+    Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, Text, ToolCallId, ToolName, is_blank,
 };
 
 #[derive(Deserialize)]
@@ -148,7 +148,7 @@ fn failure(node: &Node<'_, '_>, contents: Vec<ResultContent>) -> Result<Outcome,
         _ => Err(node.error(Problem::not_kept("media or a document in an error"))),
     });
     let message = texts.collect::<Result<Vec<_>, _>>()?.join("\n");
-    ToolCallError::new(message).map(Outcome::Failure).map_err(|error| node.error(error))
+    tool_error(node, message).map(Outcome::Failure)
 }
 
 /// Reads a string, or a list of texts, images and documents.

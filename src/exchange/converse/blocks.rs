@@ -8,12 +8,13 @@ use serde_json::value::RawValue;
 
 use super::formats::{self, S3};
 use crate::exchange::error::{ExchangeError, Problem};
+use crate::exchange::failure::tool_error;
 use crate::exchange::importer::{Id, Importer};
 use crate::exchange::node::Node;
 use crate::exchange::{media, plain};
 use crate::message::{
-    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallError,
-    ToolCallId, ToolName,
+    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallId, ToolError,
+    ToolName,
 };
 
 const BLOCKS: &str = "text image video audio document toolUse toolResult cachePoint reasoningContent guardContent \
@@ -106,9 +107,9 @@ fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError>
     })
 }
 
-fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolCallError, ExchangeError> {
+fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolError, ExchangeError> {
     match contents {
-        [ResultContent::Text(text)] => ToolCallError::new(text.clone()).map_err(|error| node.error(error)),
+        [ResultContent::Text(text)] => tool_error(node, text.clone()),
         _ => Err(node.error(Problem::not_kept("a failed result that is not exactly one text"))),
     }
 }

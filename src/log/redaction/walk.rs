@@ -8,7 +8,7 @@ use crate::contents::ContentId;
 use crate::log::LogError;
 use crate::message::{
     Content, Document, List, Map, Media, MessageError, Metadata, Outcome, ResultContent, Source, Text, ToolCall,
-    ToolCallError, ToolResult, Value,
+    ToolError, ToolResult, Value,
 };
 
 impl Redacting<'_> {
@@ -88,10 +88,10 @@ impl Redacting<'_> {
         })
     }
 
-    fn error(&self, error: &ToolCallError) -> Result<Option<ToolCallError>, LogError> {
+    fn error(&self, error: &ToolError) -> Result<Option<ToolError>, LogError> {
         let mut redacted = Lazy::new(error);
         if let Some(message) = self.text(error.message())? {
-            redacted.set(Some(self.valid(error.with_message(message))?), |error, redacted| *error = redacted);
+            redacted.set(Some(error.with_message(message)), |error, redacted| *error = redacted);
         }
         if let Some(kind) = error.error_type() {
             redacted.set(self.text(kind)?, |error, kind| *error = error.clone().with_type(kind));

@@ -87,7 +87,6 @@ impl WriterTask {
         state
     }
 
-    /// Redacts a submitted record and adds it to its call.
     /// Returns the header with redacted attributes, or without them if they cannot be redacted.
     fn redacted(&self, header: CallHeader) -> CallHeader {
         let redactors = &self.settings.redactors;
@@ -101,6 +100,7 @@ impl WriterTask {
         })
     }
 
+    /// Redacts a submitted record and adds it to its call.
     fn add_record(&mut self, call: &Arc<CallShared>, mut sized: SizedRecord) {
         let key = key_of(&call.lease);
         // The record was submitted before the handle refused changes.

@@ -17,7 +17,7 @@ fn after_a_tool_call() -> Summarizing {
     let call = ToolCall::new("call_1", "balance", Value::map([("account", 7)]).unwrap()).unwrap();
     let failing = ToolCall::new("call_2", "rate", Value::map([("of", "EUR")]).unwrap()).unwrap();
     manager.add_assistant([Content::from("One moment."), call.clone().into(), failing.clone().into()]).unwrap();
-    let error = crate::message::ToolCallError::new("no answer").unwrap().with_type("Timeout");
+    let error = crate::message::ToolError::new("no answer").with_type("Timeout");
     let image = Media::new(MediaKind::Image, Source::Bytes([1; 30].into())).with_prompt_hint("a receipt");
     manager
         .add_user(vec![call.success(["12.50"]).into(), failing.failure(error).into(), Content::from(image)])

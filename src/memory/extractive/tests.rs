@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::*;
 use crate::message::{
     Content, Contents, Document, Heard, HeardSource, Media, MediaKind, Message, Position, Role, Source, ToolCall,
-    ToolCallError, Value, is_blank,
+    ToolError, Value, is_blank,
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> Message {
@@ -229,7 +229,7 @@ fn summaries_of_recorded_calls_are_bounded_and_deterministic() {
 fn summary_has_one_line_per_turn() {
     let book = ToolCall::new("call-1", "book_table", Value::map([("guests", 4)]).unwrap()).unwrap();
     let again = ToolCall::new("call-2", "book_table", Value::map([("guests", 6)]).unwrap()).unwrap();
-    let full = ToolCallError::new("no table for 6 at 20:00").unwrap();
+    let full = ToolError::new("no table for 6 at 20:00");
     let summary = summary_of([
         assistant("Hello! How can I help you?"),
         caller(["[noise] hi my name is anna", "i would like a table for four"]),

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::MessagesManager;
 use crate::message::{
-    Heard, HeardSource, Media, MediaKind, MessageWrapper, PlainMessage, ResultContent, Source, ToolCallError, Value,
+    Heard, HeardSource, Media, MediaKind, MessageWrapper, PlainMessage, ResultContent, Source, ToolError, Value,
 };
 
 fn call(id: &str, text: &str) -> ToolCall {
@@ -17,8 +17,8 @@ fn id(id: &str) -> ToolCallId {
     ToolCallId::new(id).unwrap()
 }
 
-fn failure(kind: &str) -> ToolCallError {
-    ToolCallError::new("no answer").unwrap().with_type(kind)
+fn failure(kind: &str) -> ToolError {
+    ToolError::new("no answer").with_type(kind)
 }
 
 fn lines(history: &ToolHistory, visible: &dyn Fn(&ToolCallId) -> bool) -> Vec<Json> {

@@ -15,7 +15,7 @@ pub use contents::Contents;
 pub use identifier::{ToolCallId, ToolName};
 pub use media::{Document, Media, MediaKind, Source};
 pub use result::{ResultContent, ResultContents};
-pub use tool_call::{Outcome, ToolCall, ToolCallError, ToolResult};
+pub use tool_call::{Outcome, ToolCall, ToolError, ToolResult};
 
 use crate::message::text::{Text, is_blank};
 use crate::message::value::Map;

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::{Content, Document, Media, MediaKind, ResultContent, ToolCall, ToolCallError, ToolResult};
+use super::{Content, Document, Media, MediaKind, ResultContent, ToolCall, ToolError, ToolResult};
 use crate::message::schemas::{list, object, schema, text, with_one_of};
 use crate::message::value::{Value, bytes_schema};
 
@@ -103,7 +103,7 @@ schema!(ToolResult, |generator| {
         "toolCallId": call_id("The `id` of the call."),
         "name": identifier("The name of the tool."),
         "content": list::<ResultContent>("The contents that the tool returned.", generator),
-        "error": generator.subschema_for::<ToolCallError>(),
+        "error": generator.subschema_for::<ToolError>(),
         "lateMs": {
             "description": "When the result replaced an unknown outcome, in milliseconds since the Unix epoch.",
             "type": "integer",
@@ -114,7 +114,7 @@ schema!(ToolResult, |generator| {
     with_one_of(result, &["content", "error"])
 });
 
-schema!(ToolCallError, |generator| {
+schema!(ToolError, |generator| {
     let properties = json!({
         "type": text("The type of the error, such as `Timeout`."),
         "message": {"description": "The text for the model. It is not blank.", "type": "string", "pattern": r"\S"},

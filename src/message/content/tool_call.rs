@@ -88,7 +88,7 @@ impl ToolCall {
     }
 
     /// Creates the result of this call after a failure.
-    pub fn failure(&self, error: ToolCallError) -> ToolResult {
+    pub fn failure(&self, error: ToolError) -> ToolResult {
         ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Failure(error))
     }
 }
@@ -154,12 +154,27 @@ pub enum Outcome {
     Success(Vec<ResultContent>),
     /// The reason why the call failed.
     #[serde(rename = "error")]
-    Failure(ToolCallError),
+    Failure(ToolError),
 }
 
-/// The reason why a tool call failed.
+/// The failure of a tool call, as the model gets it.
+///
+/// `?` converts any error that implements [`Display`](fmt::Display).
+///
+/// ```
+/// use verbale::message::ToolError;
+///
+/// fn seats(text: &str) -> Result<u8, ToolError> {
+///     let seats: u8 = text.parse()?;
+///     if seats > 9 {
+///         return Err(ToolError::new("at most 9 seats; book twice").with_type("TooManySeats").with_retryable(true));
+///     }
+///     Ok(seats)
+/// }
+/// assert!(seats("ten").is_err() && seats("10").is_err() && seats("9").is_ok());
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCallError {
+pub struct ToolError {
     #[serde(rename = "type", default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     kind: Option<Text>,
     #[serde(deserialize_with = "not_blank")]
@@ -173,39 +188,40 @@ pub struct ToolCallError {
 
 fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
     let message = Text::deserialize(deserializer)?;
-    if is_blank(&message) { Err(de::Error::custom(MessageError::BLANK_TOOL_CALL_ERROR)) } else { Ok(message) }
+    if is_blank(&message) { Err(de::Error::custom(MessageError::BLANK_TOOL_ERROR)) } else { Ok(message) }
 }
 
-impl ToolCallError {
-    /// Creates an error with a message for the model.
-    ///
-    /// Returns a [`MessageError`] if the message is blank, because Bedrock refuses an error result without text.
-    pub fn new(message: impl Into<Text>) -> Result<Self, MessageError> {
+impl ToolError {
+    /// Creates an error. The model reads the message, so it should say what failed and what to do next. A blank message
+    /// is replaced by one that says that there was none, because Bedrock refuses an error without text.
+    pub fn new(message: impl Into<Text>) -> Self {
         let message = message.into();
-        if is_blank(&message) {
-            return Err(MessageError::BLANK_TOOL_CALL_ERROR);
-        }
-        Ok(Self { kind: None, message, retryable: None, unknown: None })
+        let message = if is_blank(&message) { "The tool failed, and did not say why.".into() } else { message };
+        Self { kind: None, message, retryable: None, unknown: None }
     }
 
-    /// Sets the type of the error, such as `Timeout`.
+    /// Sets the type of the error, such as `NotFound`. That of a handler without a type is `ToolFailed`.
     #[must_use]
     pub fn with_type(mut self, kind: impl Into<Text>) -> Self {
         self.kind = Some(kind.into());
         self
     }
 
-    /// Sets whether a retry may help.
+    /// Sets whether another attempt may succeed. By default the model is not told.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = Some(retryable);
         self
     }
 
-    /// Returns the error with another message, or a [`MessageError`] if that is blank.
-    pub(crate) fn with_message(&self, message: impl Into<Text>) -> Result<Self, MessageError> {
-        let Self { message, .. } = Self::new(message)?;
-        Ok(Self { message, ..self.clone() })
+    /// Returns the error with this type if it has none.
+    pub(crate) fn or_type(self, kind: &str) -> Self {
+        if self.kind.is_some() { self } else { self.with_type(kind) }
+    }
+
+    /// Returns the error with another message.
+    pub(crate) fn with_message(&self, message: impl Into<Text>) -> Self {
+        Self { message: Self::new(message).message, ..self.clone() }
     }
 
     /// Returns the type of the error, if known.
@@ -224,9 +240,15 @@ impl ToolCallError {
     }
 }
 
-impl fmt::Debug for ToolCallError {
+impl<E: fmt::Display> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ToolCallError({} bytes)", self.message.len())
+        write!(f, "ToolError({} bytes)", self.message.len())
     }
 }
 
@@ -235,7 +257,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blank_error_is_refused() {
-        assert_eq!(ToolCallError::new(" \n"), Err(MessageError::BLANK_TOOL_CALL_ERROR));
+    fn blank_message_is_replaced_but_not_read() {
+        assert_eq!(ToolError::new(" \n").message(), "The tool failed, and did not say why.");
+        let error = serde_json::from_str::<ToolError>(r#"{"message":" "}"#).unwrap_err();
+        assert!(error.to_string().starts_with(&MessageError::BLANK_TOOL_ERROR.to_string()), "{error}");
     }
 }

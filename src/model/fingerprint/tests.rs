@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::MessagesManager;
-use crate::message::{Contents, Map, MediaKind, MessageWrapper, PlainMessage, ToolCall, ToolCallError, Value};
+use crate::message::{Contents, Map, MediaKind, MessageWrapper, PlainMessage, ToolCall, ToolError, Value};
 use crate::model::ToolSpec;
 
 fn request(change: impl Fn(&mut MessagesManager<PlainMessage>)) -> ModelRequest {
@@ -83,7 +83,7 @@ fn every_changed_word_changes_the_fingerprint() {
     let empty = ModelRequest::default;
     let source = |source: Source| user(Media::new(MediaKind::Image, source));
     let result = |result: fn(&ToolCall) -> Content| called("call_1", json!({}), result);
-    let failure = |kind: &'static str, message: &str| ToolCallError::new(message).unwrap().with_type(kind);
+    let failure = |kind: &'static str, message: &str| ToolError::new(message).with_type(kind);
     let requests = [
         empty(),
         with_tools(empty(), [tool(json!({"type": "object"}))]),

@@ -4,8 +4,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{Tool, ToolContext, ToolError};
-use crate::message::{ResultContent, ToolCall, ToolCallError, ToolResult, Value};
+use super::{Tool, ToolContext};
+use crate::message::{ResultContent, ToolCall, ToolError, ToolResult, Value};
 
 /// What a tool does outside of the conversation.
 #[derive(Clone, Default)]
@@ -26,7 +26,7 @@ enum Kind {
 
 type SameAct = Arc<dyn Fn(&Value, &Value) -> bool + Send + Sync>;
 type Lookup = Arc<dyn Fn(ToolContext) -> LookingUp + Send + Sync>;
-type LookingUp = Pin<Box<dyn Future<Output = Result<Option<Vec<ResultContent>>, ToolCallError>> + Send>>;
+type LookingUp = Pin<Box<dyn Future<Output = Result<Option<Vec<ResultContent>>, ToolError>> + Send>>;
 
 /// The outcome of looking up whether a call has acted.
 pub(crate) enum LookedUp {
@@ -90,7 +90,7 @@ impl Tool {
         self.acting.lookup = Some(Arc::new(move |context| {
             let lookup = lookup.clone();
             // Called in the task, which catches its panic.
-            Box::pin(async move { lookup(context).await.map_err(Into::into) })
+            Box::pin(async move { lookup(context).await })
         }));
         self
     }

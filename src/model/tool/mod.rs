@@ -4,7 +4,6 @@
 
 mod act;
 mod context;
-mod error;
 mod no_result;
 mod run;
 #[cfg(feature = "tools")]
@@ -19,13 +18,12 @@ use std::time::Duration;
 
 pub(crate) use act::{Acting, LookedUp};
 pub use context::ToolContext;
-pub use error::ToolError;
 pub(crate) use no_result::{NOT_RUN, NoResult, OUTCOME_UNKNOWN};
 #[cfg(feature = "tools")]
 pub(crate) use schema::schema_of;
 
 use super::ToolSpec;
-use crate::message::{ResultContent, ToolCall, ToolCallError, ToolName, ToolResult, Value};
+use crate::message::{ResultContent, ToolCall, ToolError, ToolName, ToolResult, Value};
 
 /// A function that a model may call, in runs and in live calls. Clones share the handler.
 ///
@@ -105,7 +103,7 @@ pub struct Tool {
 }
 
 type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
-type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send>>;
+type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolError>> + Send>>;
 
 impl Tool {
     /// Creates a tool from its specification and a handler that gets the arguments as the model sent them.
@@ -118,7 +116,7 @@ impl Tool {
     {
         let handle = move |arguments: Value, context| -> Handling {
             let handling = handler(arguments, context);
-            Box::pin(async move { handling.await.map_err(Into::into) })
+            Box::pin(handling)
         };
         Self { spec, timeout: None, handler: Some(Arc::new(handle)), acting: Acting::default() }
     }

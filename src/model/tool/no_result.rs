@@ -1,11 +1,11 @@
 //! [`NoResult`]: why a tool call has no result of its own, and the error that the model gets for it.
 
-use crate::message::{ResultContents, ToolCall, ToolCallError, ToolResult};
+use crate::message::{ToolCall, ToolError, ToolResult};
 
-/// The [type](ToolCallError::error_type) of an error result whose tool may or may not have acted.
+/// The [type](ToolError::error_type) of an error result whose tool may or may not have acted.
 pub(crate) const OUTCOME_UNKNOWN: &str = "OutcomeUnknown";
 
-/// The [type](ToolCallError::error_type) of an error result whose tool never ran.
+/// The [type](ToolError::error_type) of an error result whose tool never ran.
 pub(crate) const NOT_RUN: &str = "NotRun";
 
 /// The reason why a tool call has no result of its own.
@@ -51,11 +51,7 @@ pub(crate) enum NoResult {
 impl NoResult {
     /// Returns the error result for this call.
     pub fn of(&self, call: &ToolCall) -> ToolResult {
-        match ToolCallError::new(self.message()) {
-            Ok(error) => call.failure(error.with_type(self.error_type()).with_retryable(false)),
-            // No message is blank.
-            Err(_) => call.success(ResultContents::default()),
-        }
+        call.failure(ToolError::new(self.message()).with_type(self.error_type()).with_retryable(false))
     }
 
     fn error_type(&self) -> &'static str {

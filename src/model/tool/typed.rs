@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::{Acting, Handling, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError, schema};
-use crate::message::{MessageError, ResultContent, Text, ToolCallError, Value};
+use super::{Acting, Handling, OUTCOME_UNKNOWN, Tool, ToolContext, schema};
+use crate::message::{MessageError, ResultContent, Text, ToolError, Value};
 use crate::model::ToolSpec;
 
 impl Tool {
@@ -47,7 +47,7 @@ impl Tool {
     }
 }
 
-fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallError> {
+fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolError> {
     let json = match arguments {
         // Models send no arguments if a tool takes none.
         Value::Null => Ok(Json::Object(serde_json::Map::new())),
@@ -57,13 +57,13 @@ fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallEr
     serde_json::from_value(json).map_err(|error| invalid_arguments(&error))
 }
 
-fn invalid_arguments(why: &dyn fmt::Display) -> ToolCallError {
+fn invalid_arguments(why: &dyn fmt::Display) -> ToolError {
     let message = format!("The arguments do not fit the schema of the tool: {why}. Call it again with ones that do.");
-    ToolError::new(message).with_type("InvalidArguments").with_retryable(true).into()
+    ToolError::new(message).with_type("InvalidArguments").with_retryable(true)
 }
 
 /// Converts the value that a handler returned.
-fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCallError> {
+fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolError> {
     let as_text = || serde_json::to_string(returned).map(|json| vec![json.into()]);
     let contents = match serde_json::to_value(returned) {
         Ok(Json::Null) => Ok(Vec::new()),
@@ -74,6 +74,6 @@ fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCall
     };
     contents.map_err(|_| {
         let message = "The tool ran to its end, but its result cannot be written as JSON; it may have acted.";
-        ToolError::new(message).with_type(OUTCOME_UNKNOWN).with_retryable(false).into()
+        ToolError::new(message).with_type(OUTCOME_UNKNOWN).with_retryable(false)
     })
 }

@@ -1,6 +1,6 @@
 //! The messages of a history.
 
-use verbale::message::ToolCallError;
+use verbale::message::ToolError;
 use verbale::{Content, Contents, Heard, HeardSource, Role, Timing, ToolCall, Value};
 
 use super::call::Manager;
@@ -77,8 +77,7 @@ fn tool_call(dice: &mut Dice, mark: &str) -> Contents {
 
 fn answer(dice: &mut Dice, open: &[ToolCall]) -> Contents {
     let call = &open[dice.below(open.len() as u64) as usize];
-    let result =
-        if dice.chance(0.2) { call.failure(ToolCallError::new("no").unwrap()) } else { call.success(["line 12"]) };
+    let result = if dice.chance(0.2) { call.failure(ToolError::new("no")) } else { call.success(["line 12"]) };
     vec![Content::from(result)].into()
 }
 

@@ -15,7 +15,7 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
-use verbale::message::{Text, ToolCall, ToolCallError, ToolResult, Value, is_blank};
+use verbale::message::{Text, ToolCall, ToolError, ToolResult, Value, is_blank};
 
 use super::error::{Problem, Refused, without_position};
 use super::fields::Fields;
@@ -120,7 +120,7 @@ impl Conversation {
         if std::mem::replace(wait, Wait::Answered) == Wait::Answered {
             return Err(Problem::ResultTwice);
         }
-        let result = result_of(call, content)?;
+        let result = result_of(call, content);
         self.push(UNSPOKEN_MS, EventKind::ToolResult(result));
         Ok(())
     }
@@ -148,10 +148,10 @@ fn arguments(text: &str) -> Result<Value, Problem> {
     if json.is_object() { Ok(Value::try_from(json)?) } else { Err(Problem::ArgumentsNotAnObject) }
 }
 
-fn result_of(call: &ToolCall, content: Option<&str>) -> Result<ToolResult, Problem> {
+fn result_of(call: &ToolCall, content: Option<&str>) -> ToolResult {
     match content {
-        Some(text) if text.starts_with("Error:") => Ok(call.failure(ToolCallError::new(text)?)),
-        content => Ok(call.success(Vec::from_iter(content))),
+        Some(text) if text.starts_with("Error:") => call.failure(ToolError::new(text)),
+        content => call.success(Vec::from_iter(content)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use verbale::message::{Outcome, ToolCallError};
+use verbale::message::{Outcome, ToolError};
 
 use super::*;
 
@@ -145,7 +145,7 @@ fn results_are_kept_exactly_and_errors_are_failures() {
     };
     assert_eq!(outcome("Errors: none "), Outcome::Success(vec!["Errors: none ".into()]));
     assert_eq!(outcome(""), Outcome::Success(vec![]));
-    let error = ToolCallError::new("Error: not enough seats").unwrap();
+    let error = ToolError::new("Error: not enough seats");
     assert_eq!(outcome("Error: not enough seats"), Outcome::Failure(error));
 }
 

@@ -1,0 +1,81 @@
+//! Plays recorded conversations through the library and prints what the prompt still holds of the turns that left the
+//! window, beside a sliding window of the same size.
+//!
+//! `cargo bench --bench fidelity -- [FOLDER]` plays the conversations of a folder; without one, those beside the
+//! project. `FIDELITY_ONLY=tight` prints the tables with that name, `FIDELITY_LOST=1` what they lost, and
+//! `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark")]
+#![allow(clippy::print_stdout, reason = "it prints a table")]
+
+mod labels;
+mod play;
+mod recording;
+mod score;
+mod values;
+
+use std::path::{Path, PathBuf};
+
+use verbale::policy::Policy;
+
+use labels::Label;
+use recording::Recording;
+use score::{Figures, HEADER};
+
+/// The number of conversations in a long call.
+const JOINED: usize = 4;
+
+fn main() {
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).map(PathBuf::from);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let folder = folder.unwrap_or_else(|| data.join("tau-airline"));
+    let labels = labels::all();
+    let chats = recording::chats(&folder);
+    if chats.is_empty() {
+        println!("skipped: no conversations in {}", folder.display());
+    }
+    let single: Vec<Recording> = chats.clone();
+    let joined: Vec<Recording> = chats.chunks_exact(JOINED).map(recording::join).collect();
+    println!("{HEADER}");
+    for (kind, recordings) in [("single", &single), ("joined", &joined)] {
+        for (marks, policy) in marks() {
+            table(&format!("{kind} {marks}"), recordings, &policy, &labels);
+        }
+    }
+    let calls = recording::calls(&data.join("harper-valley"));
+    for (marks, policy) in marks() {
+        table(&format!("bank {marks}"), &calls, &policy, &[]);
+    }
+}
+
+fn marks() -> [(&'static str, Policy); 3] {
+    let policy = Policy::default;
+    [
+        ("default", policy()),
+        ("mid", policy().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3)),
+        ("tight", policy().with_tokens(300..=1_000).with_messages(4..=12).with_keep_turns(1)),
+    ]
+}
+
+fn table(name: &str, recordings: &[Recording], policy: &Policy, labels: &[Label]) {
+    let only = std::env::var("FIDELITY_ONLY").unwrap_or_default();
+    if recordings.is_empty() || !only.split(',').any(|part| name.contains(part)) {
+        return;
+    }
+    let (mut ours, mut sliding) = (Figures::default(), Figures::default());
+    for recording in recordings {
+        let requests = play::play(recording, policy.clone());
+        if std::env::var_os("FIDELITY_SHOW").is_some() {
+            println!("{}", requests.last().map_or("", |prompt| prompt.memory.as_str()));
+        }
+        score::add(recording, &requests, labels, &mut ours, &mut sliding);
+    }
+    println!("{}", ours.row(name));
+    println!("{}", sliding.row("  sliding window"));
+    if std::env::var_os("FIDELITY_ROUNDS").is_some() || name.starts_with("joined") {
+        ours.rounds().iter().for_each(|row| println!("{row}"));
+    }
+    if std::env::var_os("FIDELITY_LOST").is_some() {
+        ours.lost().iter().for_each(|row| println!("    lost {row}"));
+    }
+}
