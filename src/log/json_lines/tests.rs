@@ -188,7 +188,7 @@ fn damaged_record_is_left_out_and_the_others_are_read() {
             let reason = "line 2 of the call's file is not a record; another program may have written it";
             assert_eq!(&*left_out.reason, reason, "{bad}");
         }
-        // The call goes on, and the record can be stored again.
+        // The call continues, and the record can be stored again.
         assert_eq!(put(&log, &[message(3, 1), message(1, 2)]), [Put::Written, Put::Written], "{bad}");
         assert_eq!(read(&log).len(), 4);
         assert!(fs::read_to_string(log.path(&call())).unwrap().starts_with(&text), "nothing was removed");
