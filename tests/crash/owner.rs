@@ -40,11 +40,10 @@ pub const FIRST: &str = "first";
 pub const SECOND: &str = "second";
 pub const KEEPS: [Keeps; 3] = [Keeps::NoSpool, Keeps::Stored, Keeps::Spooled];
 
-/// The name of a table's layout, and what sets it.
-type Layout = (&'static str, fn(DynamoLog) -> DynamoLog);
+/// The layouts of a table, each with its name. Each has all rounds.
+pub const LAYOUTS: &[(&str, Layout)] = &[("messages", |log| log)];
 
-/// The layouts of a table. Each has all rounds.
-pub const LAYOUTS: &[Layout] = &[("messages", |log| log)];
+type Layout = fn(DynamoLog) -> DynamoLog;
 
 #[derive(Clone)]
 pub struct Owner {
