@@ -1,4 +1,4 @@
-//! [`Spanning`]: checks that each message is put with the same span, over a log that stores single records.
+//! [`Spanning`]: checks that each message is put with the same span.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
 use verbale::log::{CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
 use verbale::testing::SpoolMemory;
 use verbale::{MessageId, PlainMessage};
@@ -58,7 +58,10 @@ impl World {
         trace.count("outage of hours", hours as u64);
         dynamo.set_plan(plan);
         trace.begin(&dynamo);
-        let log = Arc::new(DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())));
+        // The other half of the histories has the layout of an item a message.
+        let layout = if seed % 2 == 1 { Layout::Spans } else { Layout::Messages };
+        let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(layout);
+        let log = Arc::new(log);
 
         let spanning = (seed % 2 == 1).then(|| Arc::new(Spanning::over(log.clone())));
 
