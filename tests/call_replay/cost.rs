@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use tokio::time::sleep;
 use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, SpoolSettings, WriterSettings};
+use verbale::log::{CallHeader, CallId, LogWriter, SpoolSettings, WriterSettings};
 use verbale::message::ToolError;
 use verbale::policy::Policy;
-use verbale::testing::{FaultyLog, SpoolMemory};
+use verbale::testing::SpoolMemory;
 
 use crate::airline::Airline;
 use crate::recording::{self, Answer, Recording, Turn};
@@ -32,77 +32,31 @@ async fn turns_cost_little_more_than_their_items() {
     if calls.is_empty() || conversations.is_empty() {
         return;
     }
-    for (name, recordings, most) in [
-        ("calls without tools", &calls, [(3.6, 3.6), (2.6, 2.6)]),
-        ("conversations with tools", &conversations, [(5.5, 7.2), (5.5, 7.2)]),
+    for (name, recordings, layout, most) in [
+        ("calls without tools", &calls, Layout::Messages, [(3.6, 3.6), (2.6, 2.6)]),
+        ("calls without tools", &calls, Layout::Spans, [(2.3, 2.3), (1.1, 1.21)]),
+        ("conversations with tools", &conversations, Layout::Messages, [(5.5, 7.2), (5.5, 7.2)]),
+        ("conversations with tools", &conversations, Layout::Spans, [(9.0, 9.0), (9.0, 9.0)]),
     ] {
         for (has_spool, (most_requests, most_units)) in [false, true].into_iter().zip(most) {
             let mut sums = Sums::default();
             for recording in recordings {
-                sums.add(cost_of(recording, has_spool).await);
+                sums.add(cost_of(recording, layout, has_spool).await);
             }
             let (requests, units) = (sums.requests / sums.turns, sums.units / sums.turns);
             let spool = if has_spool { "with a spool" } else { "without a spool" };
-            println!("{name}, {spool}: {requests:.2} requests and {units:.2} write units a turn, headers left out");
-            assert!(requests <= most_requests && units <= most_units, "{name}, {spool}: {requests} and {units}");
-        }
-    }
-}
-
-/// The least possible is one request a turn, and one for each tool that waits until its call is stored.
-#[tokio::test(start_paused = true)]
-async fn turns_take_one_request_in_spans() {
-    let (calls, conversations) = (phone_calls(), recording::all());
-    if calls.is_empty() || conversations.is_empty() {
-        return;
-    }
-    for (name, recordings, most) in
-        [("calls without tools", &calls, [2.3, 1.1]), ("conversations with tools", &conversations, [2.1, 1.5])]
-    {
-        for (has_spool, most) in [false, true].into_iter().zip(most) {
-            let (mut sums, mut waits) = (Sums::default(), 0.0);
-            for recording in recordings {
-                sums.add(cost_in(&Store::in_spans(), recording, has_spool).await);
-                waits += recording.answers().filter(|answer| !answer.calls.is_empty()).count() as f64;
-            }
-            let (requests, waits) = (sums.requests / sums.turns, waits / sums.turns);
-            let spool = if has_spool { "with a spool" } else { "without a spool" };
-            println!("{name}, {spool}: {requests:.2} requests a turn in spans, and {waits:.2} write-aheads");
-            assert!(requests <= most + 1.1 * waits, "{name}, {spool}: {requests} and {waits}");
-        }
-    }
-}
-
-/// A log that counts its cost.
-enum Store {
-    Dynamo(Arc<DynamoLog>),
-    /// Counts puts only.
-    Spans(Arc<FaultyLog<MemoryLog>>),
-}
-
-impl Store {
-    async fn in_dynamo() -> Self {
-        let client = EmbeddedDynamo::in_memory().unwrap().client();
-        create_table(&client, &Table::default()).await.unwrap();
-        Self::Dynamo(Arc::new(DynamoLog::new(client)))
-    }
-
-    fn in_spans() -> Self {
-        Self::Spans(Arc::new(FaultyLog::new(MemoryLog::new().with_spans(), |_, _, _| None)))
-    }
-
-    fn log(&self) -> Arc<dyn CallLog> {
-        match self {
-            Self::Dynamo(log) => log.clone(),
-            Self::Spans(log) => log.clone(),
-        }
-    }
-
-    /// Returns the requests and the write units so far.
-    fn cost(&self) -> (u64, f64) {
-        match self {
-            Self::Dynamo(log) => (log.cost().requests, log.cost().write_units),
-            Self::Spans(log) => (log.count("put_span") + log.count("put_record"), 0.0),
+            let waits =
+                recordings.iter().flat_map(Recording::answers).filter(|answer| !answer.calls.is_empty()).count();
+            println!(
+                "{name}, {layout:?}, {spool}: {requests:.2} requests and {units:.2} write units a turn, headers left \
+                 out, with {:.2} write-aheads a turn and {:.1} turns a call",
+                waits as f64 / sums.turns,
+                sums.turns / recordings.len() as f64,
+            );
+            assert!(
+                requests <= most_requests && units <= most_units,
+                "{name}, {layout:?}, {spool}: {requests} and {units}"
+            );
         }
     }
 }
@@ -116,27 +70,25 @@ impl Sums {
 }
 
 /// Plays a call. Returns the cost of its messages.
-async fn cost_of(recording: &Recording, has_spool: bool) -> Sums {
-    cost_in(&Store::in_dynamo().await, recording, has_spool).await
-}
-
-async fn cost_in(store: &Store, recording: &Recording, has_spool: bool) -> Sums {
+async fn cost_of(recording: &Recording, layout: Layout, has_spool: bool) -> Sums {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let log = Arc::new(DynamoLog::new(client).with_layout(layout));
     let mut settings = WriterSettings::default();
     if has_spool {
         settings = settings.with_spool(Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap()));
     }
-    let (writer, task) = LogWriter::new(store.log(), settings);
+    let (writer, task) = LogWriter::new(log.clone(), settings);
     tokio::spawn(task.run());
 
     let header = |id: &str| CallHeader::new(CallId::new(id).unwrap(), START_MS).unwrap();
-    let (requests_before, units_before) = store.cost();
+    let before = log.cost();
     let empty = Airline::new(recording).open(writer.open(header("empty")).unwrap(), Policy::default(), "");
     empty.close("hangup", IN_TIME).await.unwrap();
-    let (requests, units) = store.cost();
-    let of_header = (requests - requests_before, units - units_before);
+    let of_header = log.cost() - before;
 
     let airline = Airline::new(recording);
-    let (requests_before, units_before) = store.cost();
+    let before = log.cost();
     let call = airline.open(writer.open(header("CA1")).unwrap(), Policy::default(), &recording.system);
     if let Some(greeting) = &recording.greeting {
         let speech = call.say(greeting.as_str()).unwrap();
@@ -147,11 +99,11 @@ async fn cost_in(store: &Store, recording: &Recording, has_spool: bool) -> Sums 
     }
     let closed = call.close("hangup", IN_TIME).await.unwrap();
     assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-    let (requests, units) = store.cost();
+    let cost = log.cost() - before;
     Sums {
         turns: recording.turns.len() as f64,
-        requests: (requests - requests_before - of_header.0) as f64,
-        units: units - units_before - of_header.1,
+        requests: (cost.requests - of_header.requests) as f64,
+        units: cost.write_units - of_header.write_units,
     }
 }
 
