@@ -1,8 +1,9 @@
 //! [`DynamoLog`] as a [`CallLog`].
 
-use super::DynamoLog;
+use super::{DynamoLog, Layout};
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogFuture, LoggedCall, Put, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, Put, Span,
+    WriterLease,
 };
 use crate::message::Record;
 
@@ -21,6 +22,20 @@ impl CallLog for DynamoLog {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(self.put(lease, record))
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.layout == Layout::Spans
+    }
+
+    /// Stores the records in one item in either layout: a call may have spans from a log with the other one.
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        Box::pin(self.put_all(lease, span, records))
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

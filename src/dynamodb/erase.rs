@@ -111,9 +111,10 @@ impl DynamoLog {
         let query = self
             .db
             .query(keys::partition_of(call_id))
-            .projection_expression("#sk, #entity")
+            .projection_expression("#sk, #entity, #last")
             .expression_attribute_names("#sk", names::SORT_KEY)
-            .expression_attribute_names("#entity", names::ENTITY);
+            .expression_attribute_names("#entity", names::ENTITY)
+            .expression_attribute_names("#last", names::LAST);
         let mut pages = self.db.pages(query, || self.erase_subject(call_id));
         let mut occupied = Occupied::default();
         while let Some(page) = pages.next().await? {

@@ -44,10 +44,7 @@ pub fn to_items<'a>(call_id: &CallId, records: impl IntoIterator<Item = &'a Reco
 
 pub(super) fn to_item(call_id: &CallId, record: &Record) -> Result<Item, LogError> {
     let key = ItemKey::new(call_id, record.position());
-    let attributes = attributes(record).map_err(|source| {
-        let message = format!("{key} cannot be stored as an item; nothing was written: report this as a bug");
-        LogError::new(LogErrorKind::Refused, message).with_source(source)
-    })?;
+    let attributes = attributes(record, LEVELS).map_err(|source| not_storable(&key, source))?;
     let is_summary = record.position().summary_number().is_some();
     let entity = if is_summary { names::ENTITY_SUMMARY } else { names::ENTITY_MESSAGE };
     let mut item = of_entity(keys(keys::partition_of(call_id), key.sort_key), entity);
@@ -74,12 +71,18 @@ pub fn from_item(mut item: Item) -> Result<Record, LogError> {
 
 /// Returns an error if the item has a schema version other than that of this library.
 pub(super) fn check_schema(item: &Item, key: &ItemKey) -> Result<(), LogError> {
+    let expected = if is_span(item) { names::SPAN_VERSION } else { names::SCHEMA_VERSION };
     let version = match read_number::<u32>(item, names::VERSION) {
-        Some(names::SCHEMA_VERSION) => return Ok(()),
+        Some(version) if version == expected => return Ok(()),
         Some(version) => format!("schema version {version}, which this version of verbale cannot read"),
         None => "no schema version".to_owned(),
     };
     Err(error::unreadable(format!("{key} has {version}; read it with the version that wrote it")))
+}
+
+pub(super) fn not_storable(key: &ItemKey, source: AttributeError) -> LogError {
+    let message = format!("{key} cannot be stored as an item; nothing was written: report this as a bug");
+    LogError::new(LogErrorKind::Refused, message).with_source(source)
 }
 
 pub(super) fn unreadable(key: &ItemKey, source: AttributeError) -> LogError {
@@ -145,12 +148,22 @@ pub(super) fn is_fence(item: &Item) -> bool {
     read_text(item, names::ENTITY) == Some(names::ENTITY_FENCE)
 }
 
+pub(super) fn is_span(item: &Item) -> bool {
+    read_text(item, names::ENTITY) == Some(names::ENTITY_SPAN)
+}
+
+/// Returns the name of the number that grows with each change of a message, summary or span.
+pub(super) fn name_of_revision(item: &Item) -> &'static str {
+    if is_span(item) { names::CHANGES } else { names::REVISION }
+}
+
 /// Returns the epoch of the writer that wrote the item.
 pub(super) fn epoch(item: &Item) -> u32 {
     read_number(item, names::EPOCH).unwrap_or(1)
 }
 
-fn attributes(record: &Record) -> Result<Item, AttributeError> {
+/// Returns the attributes of a record, each with at most so many levels of lists and maps. [`record`] is the inverse.
+pub(super) fn attributes(record: &Record, levels: u8) -> Result<Item, AttributeError> {
     let mut item = Item::new();
     let mut others = serde_json::Map::new();
     let Json::Object(entries) = serde_json::to_value(record)? else {
@@ -161,16 +174,16 @@ fn attributes(record: &Record) -> Result<Item, AttributeError> {
             others.insert(name, json);
         } else {
             let form = if name == "metadata" { Form::Metadata } else { Form::Tagged };
-            item.insert(name, image(json, LEVELS, form)?);
+            item.insert(name, image(json, levels, form)?);
         }
     }
     if !others.is_empty() {
-        item.insert(names::OTHERS.to_owned(), image(Json::Object(others), LEVELS, Form::Plain)?);
+        item.insert(names::OTHERS.to_owned(), image(Json::Object(others), levels, Form::Plain)?);
     }
     Ok(item)
 }
 
-fn record(item: Item, others: Option<AttributeValue>) -> Result<Record, AttributeError> {
+pub(super) fn record(item: Item, others: Option<AttributeValue>) -> Result<Record, AttributeError> {
     let mut entries = item
         .into_iter()
         .map(|(name, attribute)| Ok((name, json_of(attribute)?)))

@@ -13,6 +13,19 @@ use crate::clock::{Clock, SystemClock};
 /// The most requests about one call, or one day, that run at a time.
 pub(super) const AT_ONCE: usize = 8;
 
+/// How a [`DynamoLog`] stores new messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Each message is an item. Earlier versions of this library read the table.
+    #[default]
+    Messages,
+    /// The messages of a turn are an item, up to 16 KB: fewer requests and fewer write units. The writer forms the
+    /// [spans](crate::log::Span). Before a table gets the first span, all processes that read it must know spans: earlier
+    /// versions of this library return [`Damaged`](crate::log::LogErrorKind::Damaged) for a call that has one.
+    Spans,
+}
+
 /// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
 /// development.
 ///
@@ -26,6 +39,7 @@ pub(super) const AT_ONCE: usize = 8;
 #[derive(Clone)]
 pub struct DynamoLog {
     pub(super) db: TableClient,
+    pub(super) layout: Layout,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -33,13 +47,26 @@ pub struct DynamoLog {
 impl DynamoLog {
     /// Creates a log in the table `verbale`.
     pub fn new(client: Client) -> Self {
-        Self { db: TableClient::new(client), day_shards: NonZeroU8::MIN, clock: Arc::new(SystemClock) }
+        Self {
+            db: TableClient::new(client),
+            layout: Layout::default(),
+            day_shards: NonZeroU8::MIN,
+            clock: Arc::new(SystemClock),
+        }
     }
 
     /// Sets the name of the table; `verbale` by default.
     #[must_use]
     pub fn with_table(mut self, name: impl Into<Arc<str>>) -> Self {
         self.db.table = name.into();
+        self
+    }
+
+    /// Sets how new messages are stored; [`Layout::Messages`] by default. Every log reads both layouts, and changes messages
+    /// in the items that they have.
+    #[must_use]
+    pub fn with_layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
         self
     }
 
@@ -87,6 +114,10 @@ impl DynamoLog {
 
 impl fmt::Debug for DynamoLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoLog").field("table", &self.db.table).field("day_shards", &self.day_shards).finish()
+        f.debug_struct("DynamoLog")
+            .field("table", &self.db.table)
+            .field("layout", &self.layout)
+            .field("day_shards", &self.day_shards)
+            .finish()
     }
 }

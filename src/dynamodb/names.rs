@@ -4,13 +4,15 @@
 pub const DEFAULT_TABLE: &str = "verbale";
 /// The schema version of the items that this version writes, in [`VERSION`].
 pub const SCHEMA_VERSION: u32 = 1;
+/// The schema version of a span. A library that does not know spans refuses to read a call that has one.
+pub const SPAN_VERSION: u32 = 2;
 
 /// Attribute, partition key (S): `CALL#<call id>`.
 pub const PARTITION_KEY: &str = "pk";
-/// Attribute, sort key (S): `MSG#<seq>` for a message, `MSG#<after>#SUM#<number>` for a summary, [`HEADER`] for the header.
+/// Attribute, sort key (S): `MSG#<seq>` for a message, or for a span by its first message, `MSG#<after>#SUM#<number>` for a summary, [`HEADER`] for the header.
 pub const SORT_KEY: &str = "sk";
-/// Attribute (S): the kind of item: [`ENTITY_MESSAGE`], [`ENTITY_SUMMARY`], [`ENTITY_CALL`], [`ENTITY_FENCE`] or
-/// [`ENTITY_ERASED`].
+/// Attribute (S): the kind of item: [`ENTITY_MESSAGE`], [`ENTITY_SPAN`], [`ENTITY_SUMMARY`], [`ENTITY_CALL`],
+/// [`ENTITY_FENCE`] or [`ENTITY_ERASED`].
 pub const ENTITY: &str = "entity";
 /// Attribute (N): the schema version.
 pub const VERSION: &str = "v";
@@ -32,6 +34,14 @@ pub const EXPIRES_AT: &str = "expires_at";
 pub const EPOCH: &str = "epoch";
 /// Attribute (M), rare: the keys of a record that cannot be attribute names because they are empty or reserved.
 pub const OTHERS: &str = "$record";
+/// The prefix of the attributes (M) of a span, one for each message: `m<seq>`, with [`ID`], [`REVISION`] and [`RECORD`].
+pub const MEMBER_PREFIX: &str = "m";
+/// In an attribute of a span (M): the other attributes of the message.
+pub const RECORD: &str = "record";
+/// Attribute (N) of a span: the `seq` of its last message.
+pub const LAST: &str = "last";
+/// Attribute (N) of a span: a number that grows with each change, at first the sum of the revisions.
+pub const CHANGES: &str = "rev";
 
 /// The index that lists the calls of a day. It holds only headers.
 pub const CALLS_BY_DAY: &str = "gsi1";
@@ -57,6 +67,8 @@ pub const HEADER: &str = "CALL";
 pub const MESSAGE_PREFIX: &str = "MSG#";
 /// [`ENTITY`] of a message.
 pub const ENTITY_MESSAGE: &str = "message";
+/// [`ENTITY`] of a span: consecutive messages in one item.
+pub const ENTITY_SPAN: &str = "span";
 /// [`ENTITY`] of a summary.
 pub const ENTITY_SUMMARY: &str = "summary";
 /// [`ENTITY`] of a fence, which occupies a position that an older writer of a resumed call would write next. It holds only

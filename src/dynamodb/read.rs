@@ -1,11 +1,13 @@
 //! Reads of a call.
 
+use std::collections::BTreeMap;
+
 use super::keys::{self, ItemKey};
 use super::rules::Slot;
-use super::{DynamoLog, Item, from_item, header, item, names};
+use super::{DynamoLog, Item, from_item, header, item, names, span};
 use crate::log::{CallHeader, CallId, LogError, LoggedCall};
 use crate::manager::LeftOut;
-use crate::message::Role;
+use crate::message::{Position, Record, Role};
 
 /// Sorts directly after every key that starts with [`names::MESSAGE_PREFIX`].
 const AFTER_MESSAGES: &str = "MSG$";
@@ -84,25 +86,46 @@ fn refuse_erased(call_id: &CallId, header: Option<&Item>) -> Result<(), LogError
     if header.is_some_and(item::is_erased) { Err(LogError::erased(call_id)) } else { Ok(()) }
 }
 
-/// Returns the call of these messages and summaries.
+/// Returns the call of these messages, summaries and spans. If two items have a message, the one with the highest epoch
+/// and revision counts.
 pub(super) fn logged(
     header: Option<CallHeader>,
     items: impl IntoIterator<Item = Item>,
 ) -> Result<LoggedCall, LogError> {
     let mut call = LoggedCall::new(header, Vec::new());
+    let mut newest = BTreeMap::new();
+    let mut left_out = BTreeMap::new();
     for item in items {
         let key = ItemKey::of_item(&item)?;
         item::check_schema(&item, &key)?;
-        let position = keys::position_of(&key.sort_key);
-        match (from_item(item), position) {
-            (Ok(record), _) => call.records.push(record),
-            (Err(error), Some(position)) => {
-                let role = position.summary_number().map(|_| Role::Summary);
-                call.left_out.push(LeftOut::new(position, role, error.to_string()));
+        let epoch = item::epoch(&item);
+        let mut add = |position: Position, record: Result<Record, LogError>| match record {
+            Ok(record) => {
+                let age = (epoch, record.revision());
+                if newest.get(&position).is_none_or(|(there, _)| *there < age) {
+                    newest.insert(position, (age, record));
+                }
             }
-            (Err(error), None) => return Err(error),
+            Err(error) => drop(left_out.insert(position, error)),
+        };
+        if let Some(span) = span::of_item(&item) {
+            for seq in span.first()..=span.last() {
+                add(Position::message(seq), span::record(&item, &key.call_id, seq));
+            }
+            call.spans.push(span);
+        } else {
+            match (from_item(item), keys::position_of(&key.sort_key)) {
+                (record, Some(position)) => add(position, record),
+                (Ok(_), None) => {}
+                (Err(error), None) => return Err(error),
+            }
         }
     }
+    for (position, error) in left_out.into_iter().filter(|(position, _)| !newest.contains_key(position)) {
+        let role = position.summary_number().map(|_| Role::Summary);
+        call.left_out.push(LeftOut::new(position, role, error.to_string()));
+    }
+    call.records.extend(newest.into_values().map(|(_, record)| record));
     Ok(call)
 }
 

@@ -1,13 +1,13 @@
 //! The rules of an item's epochs: which write may replace what it finds, and which items a read shows.
 //!
-//! [`put`], [`stamp`] and [`fence`] are the conditions of the writes; every layout of items uses them. [`Slot`] has the
-//! same rules as pure functions. The explorer of the takeover runs those, and a test compares both.
+//! [`put`], [`put_span`], [`update_span`], [`stamp`] and [`fence`] are the conditions of the writes. [`Slot`] has the same
+//! rules as pure functions. The explorer of the takeover runs those, and a test compares both.
 
 use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::{Item, item, names};
+use super::{Item, item, names, span};
 use crate::log::WriterLease;
 
 /// What a write finds at its key.
@@ -33,15 +33,27 @@ impl<I: PartialEq> Slot<I> {
     /// It writes where there is nothing or an item that no read shows, and over a fence or an older revision of the same
     /// message of its own or a lower epoch.
     pub fn may_put(&self, epoch: u32, served: u32, id: &I, revision: u32) -> bool {
+        let is_older =
+            matches!(self, Self::Record { id: same, revision: older, .. } if same == id && *older < revision);
+        self.may_put_span(epoch, served) || is_older && self.may_update(epoch, served)
+    }
+
+    /// Whether a writer puts all messages of a span: where there is nothing, a fence or an item that no read shows. What it
+    /// finds is replaced, so no message of a writer that is fenced stays in the item. A span of a single message also
+    /// replaces an older revision of it, as in [`may_put`](Self::may_put).
+    pub fn may_put_span(&self, epoch: u32, served: u32) -> bool {
         match self {
             Self::Free => true,
             Self::Erased => false,
             Self::Fence { epoch: found } => *found <= epoch,
-            Self::Record { epoch: found, .. } if *found < served => true,
-            Self::Record { epoch: found, id: same, revision: older } => {
-                *found <= epoch && same == id && *older < revision
-            }
+            Self::Record { epoch: found, .. } => *found < served,
         }
+    }
+
+    /// Whether a writer changes messages of a span that have older revisions there: the span is shown, and its epoch is no
+    /// higher.
+    pub fn may_update(&self, epoch: u32, served: u32) -> bool {
+        matches!(self, Self::Record { epoch: found, .. } if (served..=epoch).contains(found))
     }
 
     /// Whether a candidate gives its epoch to the record that it has read at this revision.
@@ -70,16 +82,18 @@ impl Slot<()> {
         } else if item::is_fence(found) {
             Self::Fence { epoch }
         } else {
-            Self::Record { epoch, id: (), revision: item::read_number(found, names::REVISION).unwrap_or_default() }
+            let revision = item::read_number(found, item::name_of_revision(found)).unwrap_or_default();
+            Self::Record { epoch, id: (), revision }
         }
     }
 }
 
 /// The condition of a write, with the names and values that it uses.
+#[derive(Default)]
 pub(super) struct Condition {
     text: String,
-    names: Vec<(&'static str, &'static str)>,
-    values: Vec<(&'static str, AttributeValue)>,
+    names: Vec<(String, String)>,
+    values: Vec<(String, AttributeValue)>,
 }
 
 impl Condition {
@@ -102,60 +116,138 @@ impl Condition {
         }
         request.condition_expression(self.text)
     }
+
+    fn name(&mut self, placeholder: impl Into<String>, name: impl Into<String>) {
+        self.names.push((placeholder.into(), name.into()));
+    }
+
+    fn value(&mut self, placeholder: impl Into<String>, value: AttributeValue) {
+        self.values.push((placeholder.into(), value));
+    }
+
+    /// Adds the alternative that the item is a record which no read shows. There is none before the first takeover.
+    fn or_late(&mut self, served: u32) {
+        if served > 1 {
+            self.value(":served", item::number(served));
+            self.value(":erased", item::text(names::ENTITY_ERASED));
+            self.text +=
+                " OR (#entity <> :erased AND #entity <> :fence AND (attribute_not_exists(#epoch) OR #epoch < :served))";
+        }
+    }
+}
+
+/// A revision of a message in a span.
+pub(super) struct Member {
+    pub seq: u32,
+    pub id: String,
+    pub revision: u32,
 }
 
 /// The condition of [`Slot::may_put`].
 pub(super) fn put(lease: &WriterLease, id: &str, revision: u32) -> Condition {
-    let mut names = vec![
-        ("#pk", names::PARTITION_KEY),
-        ("#epoch", names::EPOCH),
-        ("#id", names::ID),
-        ("#revision", names::REVISION),
-    ];
-    let mut values = vec![(":id", item::text(id)), (":revision", item::number(revision))];
-    let older = "#id = :id AND #revision < :revision";
-    if lease.epoch() == 1 {
-        // An item without an epoch is no fence, and a mark has no id.
-        let text = format!("attribute_not_exists(#pk) OR (attribute_not_exists(#epoch) AND {older})");
-        return Condition { text, names, values };
-    }
-    names.push(("#entity", names::ENTITY));
-    values.push((":epoch", item::number(lease.epoch())));
-    values.push((":fence", item::text(names::ENTITY_FENCE)));
-    let not_newer = "(attribute_not_exists(#epoch) OR #epoch <= :epoch)";
-    let own = format!("({not_newer} AND (#entity = :fence OR ({older})))");
-    let late = late(lease.served(), &mut values);
-    Condition { text: format!("attribute_not_exists(#pk) OR {own}{late}"), names, values }
+    let mut condition = Condition::default();
+    condition.name("#id", names::ID);
+    condition.name("#revision", names::REVISION);
+    condition.value(":id", item::text(id));
+    condition.value(":revision", item::number(revision));
+    put_over(lease, condition, Some("#id = :id AND #revision < :revision"))
 }
 
-/// The condition of [`Slot::may_stamp`].
-pub(super) fn stamp(epoch: u32, read: AttributeValue) -> Condition {
-    Condition {
-        text: "#revision = :revision AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)".to_owned(),
-        names: vec![("#epoch", names::EPOCH), ("#revision", names::REVISION)],
-        values: vec![(":epoch", item::number(epoch)), (":revision", read)],
+/// The condition of [`Slot::may_put_span`]. `alone` is the only message of the span, if it has no others.
+pub(super) fn put_span(lease: &WriterLease, alone: Option<Member>) -> Condition {
+    let mut condition = Condition::default();
+    let Some(alone) = alone else { return put_over(lease, condition, None) };
+    condition.name("#last", names::LAST);
+    condition.value(":last", item::number(alone.seq));
+    let older = format!("#last = :last AND {}", older(&mut condition, 0, &alone));
+    put_over(lease, condition, Some(&older))
+}
+
+fn put_over(lease: &WriterLease, mut condition: Condition, older: Option<&str>) -> Condition {
+    "attribute_not_exists(#pk)".clone_into(&mut condition.text);
+    condition.name("#pk", names::PARTITION_KEY);
+    let older = older.map(|older| format!("({older})"));
+    if lease.epoch() == 1 {
+        if let Some(older) = older {
+            // An item without an epoch is no fence, and a mark has no message.
+            condition.text += &format!(" OR (attribute_not_exists(#epoch) AND {older})");
+            condition.name("#epoch", names::EPOCH);
+        }
+        return condition;
     }
+    let replaced =
+        older.map_or_else(|| "#entity = :fence".to_owned(), |older| format!("(#entity = :fence OR {older})"));
+    condition.text += &format!(" OR ((attribute_not_exists(#epoch) OR #epoch <= :epoch) AND {replaced})");
+    condition.name("#epoch", names::EPOCH);
+    condition.name("#entity", names::ENTITY);
+    condition.value(":epoch", item::number(lease.epoch()));
+    condition.value(":fence", item::text(names::ENTITY_FENCE));
+    condition.or_late(lease.served());
+    condition
+}
+
+/// The condition of [`Slot::may_update`], and that each message has an older revision there. The request has the names
+/// `#m0`, `#m1` and so on of the messages, and `#epoch`; if the lease has an epoch above 1, also the value `:epoch`.
+pub(super) fn update_span(lease: &WriterLease, members: &[Member]) -> Condition {
+    let mut condition = Condition::default();
+    condition.name("#epoch", names::EPOCH);
+    condition.text = match (lease.epoch(), lease.served()) {
+        (1, _) => "attribute_not_exists(#epoch)",
+        (_, 1) => "(attribute_not_exists(#epoch) OR #epoch <= :epoch)",
+        _ => "#epoch BETWEEN :served AND :epoch",
+    }
+    .to_owned();
+    if lease.epoch() > 1 {
+        condition.value(":epoch", item::number(lease.epoch()));
+    }
+    if lease.served() > 1 {
+        condition.value(":served", item::number(lease.served()));
+    }
+    for (index, member) in members.iter().enumerate() {
+        let older = older(&mut condition, index, member);
+        condition.text += &format!(" AND {older}");
+    }
+    condition
+}
+
+/// Returns the condition that a span has an older revision of a message.
+fn older(condition: &mut Condition, index: usize, member: &Member) -> String {
+    if index == 0 {
+        condition.name("#id", names::ID);
+        condition.name("#revision", names::REVISION);
+    }
+    condition.name(format!("#m{index}"), span::name_of(member.seq));
+    condition.value(format!(":i{index}"), item::text(&member.id));
+    condition.value(format!(":r{index}"), item::number(member.revision));
+    format!("#m{index}.#id = :i{index} AND #m{index}.#revision < :r{index}")
+}
+
+/// The condition of [`Slot::may_stamp`]. `name` is that of the number which grows with each change of the item.
+pub(super) fn stamp(epoch: u32, name: &str, read: AttributeValue) -> Condition {
+    let mut condition = Condition {
+        text: "#revision = :revision AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)".to_owned(),
+        ..Condition::default()
+    };
+    condition.name("#epoch", names::EPOCH);
+    condition.name("#revision", name);
+    condition.value(":epoch", item::number(epoch));
+    condition.value(":revision", read);
+    condition
 }
 
 /// The condition of [`Slot::may_fence`].
 pub(super) fn fence(epoch: u32, served: u32) -> Condition {
-    let mut values = vec![(":epoch", item::number(epoch)), (":fence", item::text(names::ENTITY_FENCE))];
-    let late = late(served, &mut values);
-    Condition {
-        text: format!("attribute_not_exists(#pk) OR (#entity = :fence AND #epoch <= :epoch){late}"),
-        names: vec![("#pk", names::PARTITION_KEY), ("#entity", names::ENTITY), ("#epoch", names::EPOCH)],
-        values,
-    }
-}
-
-/// Returns the alternative that the item is a record which no read shows. There is none before the first takeover.
-fn late(served: u32, values: &mut Vec<(&'static str, AttributeValue)>) -> &'static str {
-    if served == 1 {
-        return "";
-    }
-    values.push((":served", item::number(served)));
-    values.push((":erased", item::text(names::ENTITY_ERASED)));
-    " OR (#entity <> :erased AND #entity <> :fence AND (attribute_not_exists(#epoch) OR #epoch < :served))"
+    let mut condition = Condition {
+        text: "attribute_not_exists(#pk) OR (#entity = :fence AND #epoch <= :epoch)".to_owned(),
+        ..Condition::default()
+    };
+    condition.name("#pk", names::PARTITION_KEY);
+    condition.name("#entity", names::ENTITY);
+    condition.name("#epoch", names::EPOCH);
+    condition.value(":epoch", item::number(epoch));
+    condition.value(":fence", item::text(names::ENTITY_FENCE));
+    condition.or_late(served);
+    condition
 }
 
 #[cfg(all(test, feature = "embedded"))]
@@ -181,7 +273,8 @@ mod tests {
         slots
     }
 
-    fn item_of(call_id: &CallId, slot: Slot<char>) -> Option<Item> {
+    /// Returns the item of a slot: a message, or a span with only this message.
+    fn item_of(call_id: &CallId, slot: Slot<char>, is_span: bool) -> Option<Item> {
         let of = |entity: &str, epoch: u32| {
             let mut item = header::item_of(call_id, "MSG#00000000", entity);
             if epoch > 1 {
@@ -194,24 +287,37 @@ mod tests {
             Slot::Erased => Some(of(names::ENTITY_ERASED, 1)),
             Slot::Fence { epoch } => Some(of(names::ENTITY_FENCE, epoch)),
             Slot::Record { epoch, id, revision } => {
-                let mut item = of(names::ENTITY_MESSAGE, epoch);
-                item.insert(names::ID.to_owned(), item::text(id));
-                item.insert(names::REVISION.to_owned(), item::number(revision));
+                let identity = [(names::ID, item::text(id)), (names::REVISION, item::number(revision))];
+                let identity = identity.map(|(name, value)| (name.to_owned(), value));
+                if !is_span {
+                    let mut item = of(names::ENTITY_MESSAGE, epoch);
+                    item.extend(identity);
+                    return Some(item);
+                }
+                let mut item = of(names::ENTITY_SPAN, epoch);
+                item.insert("m0".to_owned(), AttributeValue::M(identity.into()));
+                item.insert(names::LAST.to_owned(), item::number(0));
+                item.insert(names::CHANGES.to_owned(), item::number(revision));
                 Some(item)
             }
         }
     }
 
     /// Sends a write with a condition to a table that holds only this slot. Returns whether it was applied.
-    async fn is_applied(log: &DynamoLog, slot: Slot<char>, condition: Condition, is_update: bool) -> bool {
+    async fn is_applied(
+        log: &DynamoLog,
+        (slot, is_span): (Slot<char>, bool),
+        condition: Condition,
+        is_update: bool,
+    ) -> bool {
         let call_id = CallId::new("CA1").unwrap();
         let keys = item::keys_of(&header::item_of(&call_id, "MSG#00000000", ""));
         log.db.delete(log.db.client.delete_item().set_key(Some(keys.clone())), String::new).await.unwrap();
-        if let Some(item) = item_of(&call_id, slot) {
+        if let Some(item) = item_of(&call_id, slot, is_span) {
             log.db.put(log.db.client.put_item().set_item(Some(item)), String::new).await.unwrap();
         }
         let written = if is_update {
-            let update = log.db.client.update_item().set_key(Some(keys)).update_expression("SET #epoch = :epoch");
+            let update = log.db.client.update_item().set_key(Some(keys)).update_expression("REMOVE #epoch");
             log.db.update(condition.of_update(update), String::new).await
         } else {
             let put = log.db.client.put_item().set_item(Some(header::item_of(&call_id, "MSG#00000000", "message")));
@@ -226,26 +332,35 @@ mod tests {
         create_table(&client, &Table::default()).await.unwrap();
         let log = DynamoLog::new(client);
         let call_id = CallId::new("CA1").unwrap();
-        for slot in slots() {
+        for (slot, is_span) in slots().into_iter().flat_map(|slot| [(slot, false), (slot, true)]) {
+            let found = (slot, is_span);
+            let member = || Member { seq: 0, id: "a".to_owned(), revision: 2 };
             for epoch in EPOCHS {
                 for served in 1..=epoch {
                     let lease = WriterLease::restored(call_id.clone(), epoch, served, None);
-                    let context = format!("{slot:?}, {epoch}, {served}");
+                    let context = format!("{slot:?}, {is_span}, {epoch}, {served}");
                     let may_put = slot.may_put(epoch, served, &'a', 2);
-                    assert_eq!(is_applied(&log, slot, put(&lease, "a", 2), false).await, may_put, "put: {context}");
+                    let is_late = matches!(slot, Slot::Record { epoch, .. } if epoch < served);
+                    // A message does not replace a span that has it, nor the other way round.
+                    let is_other = matches!(slot, Slot::Record { .. }) && !is_late;
+                    let as_message = is_applied(&log, found, put(&lease, "a", 2), false).await;
+                    assert_eq!(as_message, may_put && !(is_other && is_span), "put: {context}");
+                    let alone = is_applied(&log, found, put_span(&lease, Some(member())), false).await;
+                    assert_eq!(alone, may_put && !(is_other && !is_span), "put of one: {context}");
+                    let may_put_span = slot.may_put_span(epoch, served);
+                    let several = is_applied(&log, found, put_span(&lease, None), false).await;
+                    assert_eq!(several, may_put_span, "put of several: {context}");
+                    let is_older = matches!(slot, Slot::Record { id: 'a', revision: 1, .. });
+                    let may_update = slot.may_update(epoch, served) && is_older && is_span;
+                    let updated = is_applied(&log, found, update_span(&lease, &[member()]), true).await;
+                    assert_eq!(updated, may_update, "update: {context}");
                     let may_fence = slot.may_fence(epoch, served);
-                    assert_eq!(
-                        is_applied(&log, slot, fence(epoch, served), false).await,
-                        may_fence,
-                        "fence: {context}"
-                    );
+                    let fenced = is_applied(&log, found, fence(epoch, served), false).await;
+                    assert_eq!(fenced, may_fence, "fence: {context}");
                 }
-                let stamp = stamp(epoch, item::number(2));
-                assert_eq!(
-                    is_applied(&log, slot, stamp, true).await,
-                    slot.may_stamp(epoch, 2),
-                    "stamp: {slot:?}, {epoch}"
-                );
+                let name = if is_span { names::CHANGES } else { names::REVISION };
+                let stamped = is_applied(&log, found, stamp(epoch, name, item::number(2)), true).await;
+                assert_eq!(stamped, slot.may_stamp(epoch, 2), "stamp: {slot:?}, {epoch}");
             }
         }
     }

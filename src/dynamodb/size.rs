@@ -25,7 +25,7 @@ pub fn item_size(item: &Item) -> usize {
 const CONTAINER_BYTES: usize = 3;
 const ELEMENT_BYTES: usize = 1;
 
-fn attribute_size(attribute: &AttributeValue) -> usize {
+pub(super) fn attribute_size(attribute: &AttributeValue) -> usize {
     match attribute {
         AttributeValue::S(text) => text.len(),
         AttributeValue::N(number) => number_size(number),

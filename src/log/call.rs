@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallChange, CallHeader, CallId, Day, LogError, LoggedCall, Put, WriterLease};
+use super::{CallChange, CallHeader, CallId, Day, LogError, LoggedCall, Put, Span, WriterLease};
 use crate::message::{Position, Record};
 
 /// The state of one call in a log.
@@ -14,8 +14,16 @@ pub(super) enum Call {
     /// The log has nothing of the call.
     #[default]
     Unknown,
-    /// The header, if the call was opened, the newest revision of each message, and when the records expire.
-    Known { header: Option<CallHeader>, records: BTreeMap<Position, Record>, expires_at_s: Option<i64> },
+    Known {
+        /// The header, if the call was opened.
+        header: Option<CallHeader>,
+        /// The newest revision of each message.
+        records: BTreeMap<Position, Record>,
+        /// The spans by their first messages.
+        spans: BTreeMap<u32, Span>,
+        /// When the records expire.
+        expires_at_s: Option<i64>,
+    },
 }
 
 impl Call {
@@ -97,6 +105,42 @@ impl Call {
         Ok(put)
     }
 
+    /// Stores records of a span, each unless the call has that revision or a newer one. The first time all messages of
+    /// the span are stored or none.
+    pub fn put_span(&mut self, lease: &WriterLease, span: Span, records: &[Record]) -> Vec<Result<Put, LogError>> {
+        if self.has_span(span) {
+            return records.iter().map(|record| self.put(lease, record)).collect();
+        }
+        let is_whole = (span.first()..=span.last()).eq(records.iter().map(|record| record.position().seq()));
+        let has_place = is_whole && !self.has_any_of(span);
+        let check =
+            |record| if has_place { self.check_put(lease, record) } else { Err(self.no_span(lease, record, span)) };
+        if let Some(error) = records.iter().find_map(|record| check(record).err()) {
+            return records.iter().map(|_| Err(error.clone())).collect();
+        }
+        let put = records.iter().map(|record| self.put(lease, record)).collect();
+        if let Self::Known { spans, .. } = self {
+            spans.insert(span.first(), span);
+        }
+        put
+    }
+
+    fn has_span(&self, span: Span) -> bool {
+        matches!(self, Self::Known { spans, .. } if spans.get(&span.first()) == Some(&span))
+    }
+
+    /// Returns whether another item has the place of a span or a part of it.
+    fn has_any_of(&self, span: Span) -> bool {
+        let Self::Known { records, spans, .. } = self else { return false };
+        let overlaps = |other: &Span| other.first() <= span.last() && span.first() <= other.last();
+        records.contains_key(&Position::message(span.first())) || spans.values().any(overlaps)
+    }
+
+    /// Returns why a span has no place.
+    fn no_span(&self, lease: &WriterLease, record: &Record, span: Span) -> LogError {
+        self.check_put(lease, record).err().unwrap_or_else(|| LogError::other_items(lease.call_id(), span))
+    }
+
     /// The header, if the call was opened and is neither erased nor expired.
     pub fn listed(&self, now_s: i64) -> Option<&CallHeader> {
         self.header().filter(|header| !header.has_expired(now_s))
@@ -109,10 +153,10 @@ impl Call {
 
     /// Returns the call as a reader sees it: empty if it is unknown or expired.
     pub fn read(&self, call_id: &CallId, now_s: i64) -> Result<LoggedCall, LogError> {
-        let (header, records, expires_at_s) = match self {
+        let (header, records, spans, expires_at_s) = match self {
             Self::Erased(_) => return Err(LogError::erased(call_id)),
             Self::Unknown => return Ok(LoggedCall::default()),
-            Self::Known { header, records, expires_at_s } => (header, records, expires_at_s),
+            Self::Known { header, records, spans, expires_at_s } => (header, records, spans, expires_at_s),
         };
         let has_expired = match header {
             Some(header) => header.has_expired(now_s),
@@ -121,7 +165,8 @@ impl Call {
         if has_expired {
             return Ok(LoggedCall::default());
         }
-        Ok(LoggedCall::new(header.clone(), records.values().cloned().collect()))
+        let spans = spans.values().copied().collect();
+        Ok(LoggedCall { spans, ..LoggedCall::new(header.clone(), records.values().cloned().collect()) })
     }
 
     /// The positions of the records.
@@ -149,7 +194,8 @@ impl Call {
 
     fn known(&mut self) -> Option<(&mut Option<CallHeader>, &mut BTreeMap<Position, Record>)> {
         if matches!(self, Self::Unknown) {
-            *self = Self::Known { header: None, records: BTreeMap::new(), expires_at_s: None };
+            let (records, spans) = Default::default();
+            *self = Self::Known { header: None, records, spans, expires_at_s: None };
         }
         match self {
             Self::Known { header, records, .. } => Some((header, records)),

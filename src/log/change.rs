@@ -1,6 +1,6 @@
 //! [`CallChange`]: a change of a call as a whole. [`LoggedCall`]: what a log returns for a call.
 
-use super::{CallEnd, CallHeader, TenureChange, WriterLease};
+use super::{CallEnd, CallHeader, Span, TenureChange, WriterLease};
 use crate::contents::Problem;
 use crate::manager::{Expected, LeftOut, MessagesManager};
 use crate::message::{MessageWrapper, Record};
@@ -45,13 +45,15 @@ pub struct LoggedCall {
     pub left_out: Vec<LeftOut>,
     /// How the call had ended when it was read or resumed. Resuming a call removes the end from its header.
     pub ended: Option<CallEnd>,
+    /// The stored spans whose messages were read, sorted. A change of one of their messages goes to its span.
+    pub(crate) spans: Vec<Span>,
 }
 
 impl LoggedCall {
     /// Creates a call without problems, with the end of its header.
     pub fn new(header: Option<CallHeader>, records: Vec<Record>) -> Self {
         let ended = header.as_ref().and_then(CallHeader::call_end).cloned();
-        Self { header, records, problems: Vec::new(), left_out: Vec::new(), ended }
+        Self { header, records, problems: Vec::new(), left_out: Vec::new(), ended, spans: Vec::new() }
     }
 
     /// Restores the conversation from the records that there are, each as in

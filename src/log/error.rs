@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::CallId;
+use super::{CallId, Span};
 use crate::message::{MessageId, Position};
 
 /// Why the log, its writer or its spool did not do something.
@@ -135,6 +135,16 @@ impl LogError {
             "{} of call {call_id}, message {id}, has other contents in the log at the same revision {revision}; \
              nothing was written: two writers log this call, stop one and restore the call from the log",
             name_of(position)
+        );
+        Self::new(LogErrorKind::Conflict, text)
+    }
+
+    /// The log has no item with the messages of a span, and another one in its place.
+    pub(crate) fn other_items(call_id: &CallId, span: Span) -> Self {
+        let (first, last) = (span.first(), span.last());
+        let text = format!(
+            "messages {first} to {last} of call {call_id} are not one item in the log; nothing was written: another \
+             writer has stored them as other items, restore the call from the log"
         );
         Self::new(LogErrorKind::Conflict, text)
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogFuture, LoggedCall, Put, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, Put, Span,
+    WriterLease,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
@@ -18,6 +19,7 @@ use crate::message::Record;
 pub struct MemoryLog {
     calls: Mutex<HashMap<CallId, Call>>,
     clock: Arc<dyn Clock>,
+    stores_spans: bool,
 }
 
 impl MemoryLog {
@@ -28,7 +30,14 @@ impl MemoryLog {
 
     /// Creates an empty log with a clock that decides which calls have expired.
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
-        Self { calls: Mutex::default(), clock }
+        Self { calls: Mutex::default(), clock, stores_spans: false }
+    }
+
+    /// Makes the log [store spans](CallLog::stores_spans), as a log in DynamoDB does, so that a test sees the same puts.
+    #[must_use]
+    pub fn with_spans(mut self) -> Self {
+        self.stores_spans = true;
+        self
     }
 
     fn now_s(&self) -> i64 {
@@ -56,6 +65,26 @@ impl CallLog for MemoryLog {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move { self.calls().entry(lease.call_id().clone()).or_default().put(lease, record) })
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.stores_spans
+    }
+
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        Box::pin(async move {
+            let mut calls = self.calls();
+            let call = calls.entry(lease.call_id().clone()).or_default();
+            if self.stores_spans {
+                return Ok(call.put_span(lease, span, records));
+            }
+            Ok(records.iter().map(|record| call.put(lease, record)).collect())
+        })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use super::call_id::MAX_BYTES;
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
-    Put, WriterLease,
+    Put, Span, WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Offload, Owner, hydrate};
 use crate::message::Record;
@@ -98,24 +99,18 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
         let mut seen = HashSet::new();
         blobs.retain(|blob| seen.insert(blob.id()));
         for chunk in blobs.chunks(CONCURRENT_PUTS) {
-            let mut puts: Vec<_> = chunk.iter().map(|blob| self.store.put_within(blob, owner, PUT_TIME)).collect();
-            let mut failed = None;
-            poll_fn(|context| {
-                puts.retain_mut(|put| match put.as_mut().poll(context) {
-                    Poll::Pending => true,
-                    Poll::Ready(done) => {
-                        failed = failed.take().or(done.err());
-                        false
-                    }
-                });
-                if puts.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            if let Some(error) = failed {
-                return Err(error);
-            }
+            let puts = chunk.iter().map(|blob| self.store.put_within(blob, owner, PUT_TIME));
+            ended(puts.collect()).await.into_iter().collect::<Result<(), _>>()?;
         }
         Ok(())
+    }
+
+    /// Returns the record with references, and the result of putting its contents.
+    async fn offloaded(&self, call_id: &CallId, record: &Record) -> (Record, Result<(), LogError>) {
+        let (record, blobs) = self.offload.detach(record);
+        let put = self.put_contents(blobs, &owner(call_id)).await;
+        let operation = |error| store_error(format!("putting contents of call {call_id}"), error).of_one_record();
+        (record, put.map_err(operation))
     }
 
     async fn release(&self, call_id: &CallId) -> Result<(), LogError> {
@@ -138,20 +133,37 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let call_id = lease.call_id();
-            let (record, blobs) = self.offload.detach(record);
-            let contents = self.put_contents(blobs, &owner(call_id)).await;
+            let (record, contents) = self.offloaded(lease.call_id(), record).await;
             // The record does not wait for its contents, so that they do not block the call's later records.
             let put = self.log.put_record(lease, &record).await;
-            if put.as_ref().is_err_and(|error| error.kind() == LogErrorKind::Erased) {
+            if is_erased(&put) {
                 // An error of the release is returned first, because it can be retried.
-                self.release(call_id).await?;
+                self.release(lease.call_id()).await?;
             }
-            let put = put?;
-            match contents {
-                Ok(()) => Ok(put),
-                Err(error) => Err(store_error(format!("putting contents of call {call_id}"), error).of_one_record()),
+            put.and_then(|put| contents.map(|()| put))
+        })
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.log.stores_spans()
+    }
+
+    /// A content that fails fails its record alone.
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        Box::pin(async move {
+            let offloaded = records.iter().map(|record| Box::pin(self.offloaded(lease.call_id(), record)));
+            let (detached, contents): (Vec<_>, Vec<_>) = ended(offloaded.collect()).await.into_iter().unzip();
+            let put = self.log.put_span(lease, span, &detached).await;
+            if is_erased(&put) || put.iter().flatten().any(is_erased) {
+                self.release(lease.call_id()).await?;
             }
+            let put = put?.into_iter().zip(contents);
+            Ok(put.map(|(put, contents)| put.and_then(|put| contents.map(|()| put))).collect())
         })
     }
 
@@ -203,6 +215,25 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
 fn owner(call_id: &CallId) -> Owner {
     const { assert!(MAX_BYTES <= Owner::MAX_BYTES) };
     Owner::new(call_id.as_str()).expect("a call id is a valid owner")
+}
+
+/// Runs futures concurrently to their ends, and returns their results in order.
+async fn ended<F: Future + Unpin>(mut futures: Vec<F>) -> Vec<F::Output> {
+    let mut results: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, result) in futures.iter_mut().zip(&mut results).filter(|(_, result)| result.is_none()) {
+            if let Poll::Ready(done) = Pin::new(future).poll(context) {
+                *result = Some(done);
+            }
+        }
+        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    results.into_iter().flatten().collect()
+}
+
+fn is_erased<T>(put: &Result<T, LogError>) -> bool {
+    put.as_ref().is_err_and(|error| error.kind() == LogErrorKind::Erased)
 }
 
 /// The error is never permanent: a failure of the store is not the fault of the record.

@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{
-    CallChange, CallHeader, CallId, CallPage, CallQuery, Day, LogError, LoggedCall, Put, TenureChange, WriterLease,
+    CallChange, CallHeader, CallId, CallPage, CallQuery, Day, LogError, LoggedCall, Put, Span, TenureChange,
+    WriterLease,
 };
 use crate::message::Record;
 
@@ -54,6 +55,41 @@ pub trait CallLog: Send + Sync {
     /// contents at this revision, [`Erased`](super::LogErrorKind::Erased) if the call was erased,
     /// [`Fenced`](super::LogErrorKind::Fenced) if a newer writer has resumed it, or the error of a backend that failed.
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put>;
+
+    /// Returns whether the log stores the messages of a [`Span`] as one item. [`LogWriter`](super::LogWriter) forms spans
+    /// only for such a log.
+    fn stores_spans(&self) -> bool {
+        false
+    }
+
+    /// Stores records whose messages are in a span, and returns one result for each, in their order: those of
+    /// [`put_record`](Self::put_record). The first time, the records are all messages of the span. Later they are those
+    /// that have changed. A record that is in no span is an item of its own.
+    ///
+    /// Returns the error of a backend that failed as a whole. The state of all records is unknown then.
+    ///
+    /// The default puts the records one after the other, up to an error that all of them have.
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        let _ = span;
+        Box::pin(async move {
+            let mut put: Vec<Result<Put, LogError>> = Vec::with_capacity(records.len());
+            for record in records {
+                // Later records stay behind one that may come again.
+                let failed = put.last().and_then(|put| put.as_ref().err()).filter(|error| error.is_of_all_records());
+                let failed = failed.cloned();
+                put.push(match failed {
+                    Some(error) => Err(error),
+                    None => self.put_record(lease, record).await,
+                });
+            }
+            Ok(put)
+        })
+    }
 
     /// Changes a call as a whole and returns its new header.
     ///
@@ -148,6 +184,19 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         (**self).put_record(lease, record)
+    }
+
+    fn stores_spans(&self) -> bool {
+        (**self).stores_spans()
+    }
+
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        (**self).put_span(lease, span, records)
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

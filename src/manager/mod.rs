@@ -216,7 +216,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.uncovered().any(|wrapper| wrapper.role().is_spoken())
     }
 
-    fn next_seq(&self) -> u32 {
+    /// Returns the number of the next message.
+    pub(crate) fn next_seq(&self) -> u32 {
         (self.list.end() - self.summaries.end() + self.holes.messages()) as u32
     }
 }

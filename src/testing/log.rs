@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::Record;
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
-    Put, WriterLease,
+    Put, Span, WriterLease,
 };
 
 /// A [`CallLog`] that wraps another one and fails or delays operations by a script.
@@ -112,6 +112,22 @@ impl<L: CallLog> CallLog for FaultyLog<L> {
         Box::pin(async move {
             self.pass("put_record", Some(lease.call_id())).await?;
             self.log.put_record(lease, record).await
+        })
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.log.stores_spans()
+    }
+
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        Box::pin(async move {
+            self.pass("put_span", Some(lease.call_id())).await?;
+            self.log.put_span(lease, span, records).await
         })
     }
 

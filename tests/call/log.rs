@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use verbale::call::CallSession;
+use verbale::call::{CallSession, SpeechId};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{
-    CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, SpoolSettings, WriterSettings,
+    CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, Spool, SpoolSettings, WriterSettings,
 };
 use verbale::model::Tool;
 use verbale::testing::{FaultyLog, LogFault, SpoolMemory};
@@ -53,6 +53,69 @@ async fn each_turn_is_logged_and_close_waits_for_the_log() {
     assert!(again.unstored.is_empty());
     let header = log.read_call(&id()).await.unwrap().header.unwrap();
     assert_eq!(header.call_end(), Some(&call_end));
+}
+
+/// Opens a call with a spool in a log that stores spans, and counts its puts.
+fn counted(model: &Scripted, spool: Option<Arc<Spool>>) -> (CallSession, Arc<MemoryLog>, Arc<AtomicUsize>) {
+    let (log, puts) = (Arc::new(MemoryLog::new().with_spans()), Arc::new(AtomicUsize::new(0)));
+    let counted = puts.clone();
+    let count = move |method: &str, _: Option<&CallId>, _| {
+        counted.fetch_add(usize::from(method.starts_with("put_")), Ordering::SeqCst);
+        None
+    };
+    let settings = WriterSettings::default();
+    let settings = spool.into_iter().fold(settings, WriterSettings::with_spool);
+    let (writer, task) = LogWriter::new(Arc::new(FaultyLog::new(log.clone(), count)), settings);
+    tokio::spawn(task.run());
+    (open(model, &writer), log, puts)
+}
+
+/// Runs a turn until its reply is generated.
+async fn replied(call: &CallSession) -> SpeechId {
+    call.caller_said("How are you?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    speech
+}
+
+#[tokio::test(start_paused = true)]
+async fn turn_is_put_once_with_the_greeting_and_its_playback() {
+    let spool = Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap());
+    let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?"), words("Bye.")]), Some(spool));
+    let speech = call.say("Welcome.").unwrap();
+    pass(40_000).await;
+    call.playback_started(speech, call.now_ms());
+    pass(3_000).await;
+    call.playback_finished(speech, call.now_ms());
+    pass(5_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 0);
+    for turns in 1..=2 {
+        let speech = replied(&call).await;
+        call.playback_started(speech, call.now_ms());
+        pass(40_000).await;
+        assert_eq!(puts.load(Ordering::SeqCst), turns - 1);
+        call.playback_finished(speech, call.now_ms());
+        pass(1_000).await;
+        assert_eq!(puts.load(Ordering::SeqCst), turns);
+        assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn turn_waits_two_seconds_without_a_spool() {
+    let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?")]), None);
+    pass(1_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 1, "the system prompt");
+    let speech = replied(&call).await;
+    call.playback_started(speech, call.now_ms());
+    pass(2_500).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 2);
+    assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 3);
+    call.playback_finished(speech, call.now_ms());
+    pass(1_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 3);
+    assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
 }
 
 #[tokio::test(start_paused = true)]

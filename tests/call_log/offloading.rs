@@ -12,7 +12,7 @@ use verbale::contents::{Blob, Cached, ContentError, ContentFuture, ContentId, Co
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogErrorKind, LogFuture, LoggedCall, MemoryLog,
-    Offloading, Put, WriterLease,
+    Offloading, Put, Span, WriterLease,
 };
 use verbale::message::{Media, MediaKind, Source};
 use verbale::testing::call_log_conformance;
@@ -228,6 +228,30 @@ async fn record_is_written_without_its_contents_but_not_stored() {
         assert_eq!(put(&log, &call("CA1"), &records).await.len(), 4);
         assert_eq!(log.read_call(&call("CA1")).await.unwrap().records, records);
     }
+}
+
+#[tokio::test]
+async fn failing_content_fails_its_record_of_a_span_alone() {
+    let (small_log, store) = (Arc::new(MemoryLog::new().with_spans()), Arc::new(Failing::default()));
+    let log = Offloading::new(small_log.clone(), store.clone());
+    assert!(log.stores_spans());
+    let lease = first(&call("CA1"));
+    store.unput.lock().unwrap().insert(content("secret"));
+    let records = [message(0, 1), large(1, 1, "secret"), large(2, 1, "public")];
+    let span = Span::new(0, 2).unwrap();
+    let put = log.put_span(&lease, span, &records).await.unwrap();
+    let kinds: Vec<_> = put.iter().map(|put| put.as_ref().err().map(|error| error.kind())).collect();
+    assert_eq!(kinds, [None, Some(LogErrorKind::Unavailable), None]);
+    assert_eq!(small_log.read_call(&call("CA1")).await.unwrap().records.len(), 3);
+    let read = log.read_call(&call("CA1")).await.unwrap();
+    assert_eq!(read.problems.iter().map(|problem| problem.message_id).collect::<Vec<_>>(), [records[1].id()]);
+
+    store.unput.lock().unwrap().clear();
+    assert_eq!(log.put_span(&lease, span, &records[1..2]).await.unwrap()[0].as_ref().ok(), Some(&Put::Kept));
+    assert_eq!(log.read_call(&call("CA1")).await.unwrap().records, records);
+    log.erase_call(&call("CA1")).await.unwrap();
+    assert!(log.put_span(&lease, span, &records).await.unwrap().iter().all(Result::is_err));
+    assert!(store.store.is_empty());
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod convergence;
 mod failures;
 mod input;
 mod log;
+mod spans;
 mod strategy;
 mod table;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use verbale::Record;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
-    MemoryLog, Put, WriterLease,
+    MemoryLog, Put, Span, WriterLease,
 };
 use verbale::message::Position;
 
@@ -15,6 +15,8 @@ use verbale::message::Position;
 pub enum Next {
     Go,
     Hang,
+    /// The request is performed, and its answer is lost.
+    Lose,
     Unavailable,
     Denied,
     Refuse,
@@ -27,11 +29,26 @@ pub struct Faulty {
     next: Mutex<HashMap<CallId, Next>>,
     attempts: AtomicU64,
     puts: Mutex<Vec<Position>>,
+    items: Mutex<Vec<Item>>,
 }
 
+/// A put: its span, and the numbers and revisions of its messages.
+pub type Item = (Option<(u32, u32)>, Vec<(u32, u32)>);
+
 impl Faulty {
+    /// Returns a log that stores spans in `tests/log_writer_spans`, and single records elsewhere.
     pub fn new() -> Self {
-        Self::default()
+        if env!("CARGO_CRATE_NAME") == "log_writer_spans" { Self::with_spans() } else { Self::default() }
+    }
+
+    /// Returns a log that stores spans.
+    pub fn with_spans() -> Self {
+        Self { log: MemoryLog::new().with_spans(), ..Self::default() }
+    }
+
+    /// Removes and returns the puts, including failed ones.
+    pub fn take_items(&self) -> Vec<Item> {
+        std::mem::take(&mut self.items.lock().unwrap())
     }
 
     pub fn always(&self, call_id: &CallId, next: Next) {
@@ -68,7 +85,7 @@ impl Faulty {
         let next = next.or_else(|| self.always.lock().unwrap().get(call_id).copied()).unwrap_or(Next::Go);
         let error = |kind| Err(LogError::backend(format!("logging call {call_id}"), kind, "refused"));
         match next {
-            Next::Go => Ok(()),
+            Next::Go | Next::Lose => Ok(()),
             Next::Hang => std::future::pending().await,
             Next::Unavailable => error(LogErrorKind::Unavailable),
             Next::Denied => error(LogErrorKind::NeedsOperator),
@@ -87,9 +104,33 @@ impl CallLog for Faulty {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
+            self.items.lock().unwrap().push((None, vec![(record.position().seq(), record.revision())]));
             self.pass(lease.call_id()).await?;
             self.puts.lock().unwrap().push(record.position());
             self.log.put_record(lease, record).await
+        })
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.log.stores_spans()
+    }
+
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        Box::pin(async move {
+            let revisions = records.iter().map(|record| (record.position().seq(), record.revision())).collect();
+            self.items.lock().unwrap().push((Some((span.first(), span.last())), revisions));
+            self.pass(lease.call_id()).await?;
+            self.puts.lock().unwrap().extend(records.iter().map(|record| record.position()));
+            let put = self.log.put_span(lease, span, records).await;
+            if self.always.lock().unwrap().get(lease.call_id()) == Some(&Next::Lose) {
+                std::future::pending::<()>().await;
+            }
+            put
         })
     }
 

@@ -5,6 +5,7 @@
 mod faulty;
 mod offloading;
 mod redaction;
+mod spans;
 mod spooled;
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Calls with a dead letter: they are resumed without it, and it is stored after all or discarded.
 
 use serde_json::{Value as Json, json};
-use verbale::log::{DeadLetter, LogErrorKind, Redaction};
+use verbale::log::{DeadLetter, LogErrorKind, MemoryLog, Redaction};
 use verbale::{MessageWrapper, Record};
 
 use super::*;
@@ -9,9 +9,11 @@ use super::*;
 /// Custom data that fits into no item.
 const TOO_LARGE: usize = 420_000;
 
-/// Both logs: one compares epochs in each put, and the other has only fences.
-async fn logs() -> [Arc<Scripted>; 2] {
-    [Arc::new(Scripted::default()), Arc::new(Scripted::over(Arc::new(in_dynamo().await)))]
+/// The logs: two compare epochs in each put, of which one stores spans, and the last has only fences.
+async fn logs() -> [Arc<Scripted>; 3] {
+    let with_spans = MemoryLog::new().with_spans();
+    [Arc::new(with_spans) as Arc<dyn CallLog>, Arc::new(MemoryLog::new()), Arc::new(in_dynamo().await)]
+        .map(|log| Arc::new(Scripted::over(log)))
 }
 
 /// Three messages, and the log refuses the second one.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use verbale::Record;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
-    MemoryLog, Put, WriterLease,
+    MemoryLog, Put, Span, WriterLease,
 };
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -36,23 +36,28 @@ pub struct Scripted {
     /// The records to refuse, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
     refuses_summaries: AtomicBool,
+    /// The spans that are stored.
+    spans: Mutex<HashSet<Span>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
     header_reads: AtomicUsize,
     /// The number of header reads after which another process takes the call over.
     take_over_after: AtomicUsize,
 }
 
+/// A log that stores spans in `tests/log_writer_spans`, and single records elsewhere.
 impl Default for Scripted {
     fn default() -> Self {
-        Self::over(Arc::new(MemoryLog::new()))
+        let log = MemoryLog::new();
+        let stores_spans = env!("CARGO_CRATE_NAME") == "log_writer_spans";
+        Self::over(Arc::new(if stores_spans { log.with_spans() } else { log }))
     }
 }
 
 impl Scripted {
     /// Wraps another log.
     pub fn over(log: Arc<dyn CallLog>) -> Self {
-        let (modes, refused, refuses_summaries, kept, header_reads, take_over_after) = Default::default();
-        Self { log, modes, refused, refuses_summaries, kept, header_reads, take_over_after }
+        let (modes, refused, refuses_summaries, spans, kept, header_reads, take_over_after) = Default::default();
+        Self { log, modes, refused, refuses_summaries, spans, kept, header_reads, take_over_after }
     }
 
     pub fn set(&self, call_id: &CallId, mode: Mode) {
@@ -126,6 +131,43 @@ impl CallLog for Scripted {
             let kept = Kept { seq, revision, epoch: lease.epoch(), expires_at_s: lease.expires_at_s() };
             self.kept.lock().unwrap().entry(lease.call_id().clone()).or_default().push(kept);
             Ok(put)
+        })
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.log.stores_spans()
+    }
+
+    /// Refuses the whole first put of a span, and later the refused records alone.
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        Box::pin(async move {
+            self.pass(lease.call_id()).await?;
+            let refusal = || LogError::backend("logging a record", LogErrorKind::Refused, "scripted");
+            let refused = self.refused.lock().unwrap().clone();
+            let is_refused = |record: &Record| refused.contains(&(record.position().seq(), record.revision()));
+            let is_new = !self.spans.lock().unwrap().contains(&span);
+            if is_new && records.iter().any(is_refused) {
+                return Ok(records.iter().map(|_| Err(refusal())).collect());
+            }
+            let taken: Vec<Record> = records.iter().filter(|record| !is_refused(record)).cloned().collect();
+            let mut put = self.log.put_span(lease, span, &taken).await?.into_iter();
+            if taken.is_empty() || put.as_slice().iter().any(Result::is_ok) {
+                self.spans.lock().unwrap().insert(span);
+            }
+            for (record, _) in taken.iter().zip(put.as_slice()).filter(|(_, put)| put.is_ok()) {
+                let (seq, revision) = (record.position().seq(), record.revision());
+                let kept = Kept { seq, revision, epoch: lease.epoch(), expires_at_s: lease.expires_at_s() };
+                self.kept.lock().unwrap().entry(lease.call_id().clone()).or_default().push(kept);
+            }
+            Ok(records
+                .iter()
+                .map(|record| if is_refused(record) { Err(refusal()) } else { put.next().unwrap() })
+                .collect())
         })
     }
 

@@ -5,17 +5,20 @@ use std::collections::HashSet;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt};
 
-use super::positions;
 use crate::dynamodb::change::not_live;
 use crate::dynamodb::read::CallItems;
 use crate::dynamodb::rules::{self, Slot};
 use crate::dynamodb::table_client::Written;
-use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names};
+use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names, positions};
 use crate::log::{CallId, LogError, LogErrorKind, WriterLease};
 
 /// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
 /// three passes are usually enough.
 const MAX_PASSES: usize = 8;
+
+/// The most fences of one kind. A writer reads the header when it fills a hole, so it also learns there that it has lost
+/// its call.
+const MOST_FENCES: usize = 10_000;
 
 /// The fencing of one call by the candidate of `epoch`.
 pub(super) struct Fencing<'a> {
@@ -33,8 +36,8 @@ pub(super) struct Fenced {
 
 /// One conditional write of a pass.
 enum Step {
-    /// Sets the epoch of an existing item, if the item still has this revision.
-    Stamp { keys: Item, revision: AttributeValue },
+    /// Sets the epoch of an existing item, if the number that grows with its changes, of this name, is the same.
+    Stamp { keys: Item, name: &'static str, revision: AttributeValue },
     /// Puts a fence at a sort key that is still free.
     Fence { sort_key: String },
 }
@@ -105,17 +108,18 @@ impl Fencing<'_> {
         failure.map_or(Ok(found), Err)
     }
 
-    /// Returns a stamp for each message and summary with an older epoch.
+    /// Returns a stamp for each message, summary and span with an older epoch.
     fn stamps(&self, visible: &[Item]) -> impl Iterator<Item = Step> {
         let older = visible.iter().filter(|item| item::epoch(item) < self.epoch);
         older.filter_map(|item| {
-            Some(Step::Stamp { keys: item::keys_of(item), revision: item.get(names::REVISION)?.clone() })
+            let name = item::name_of_revision(item);
+            Some(Step::Stamp { keys: item::keys_of(item), name, revision: item.get(name)?.clone() })
         })
     }
 
     /// Returns a fence for each position that an older writer could fill, unless this epoch has one there already.
     fn fences(&self, visible: &[Item], own_fences: &HashSet<String>) -> impl Iterator<Item = Step> {
-        let sort_keys = positions::open(&positions::of_items(visible)).into_iter().map(keys::sort_key_of);
+        let sort_keys = positions::open(&positions::of_items(visible), MOST_FENCES).into_iter().map(keys::sort_key_of);
         sort_keys.filter(|sort_key| !own_fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
     }
 
@@ -127,10 +131,10 @@ impl Fencing<'_> {
 
     async fn send(&self, step: Step, served: u32, expires_at_s: Option<i64>) -> Result<Found, LogError> {
         let written = match step {
-            Step::Stamp { keys, revision } => {
+            Step::Stamp { keys, name, revision } => {
                 let request =
                     self.log.db.client.update_item().set_key(Some(keys)).update_expression("SET #epoch = :epoch");
-                let request = rules::stamp(self.epoch, revision).of_update(request);
+                let request = rules::stamp(self.epoch, name, revision).of_update(request);
                 self.log.db.update(request, || self.subject()).await?
             }
             Step::Fence { sort_key } => {

@@ -12,7 +12,7 @@ use super::row::CallRow;
 use super::sealing::{Sealed, Sealing};
 use super::tables::{
     CALLS, COMMITS, DEAD_LETTER_BYTES, DEAD_LETTERS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS,
-    Totals, place, places_of, to_json,
+    SPANS, Totals, place, places_of, spans_of, to_json,
 };
 use crate::log::{CallId, WriterLease};
 use crate::message::Record;
@@ -37,6 +37,7 @@ struct Tables<'a> {
     calls: Table<'a, &'static str, (u64, &'static [u8])>,
     records: Table<'a, Place, (u32, &'static [u8])>,
     dead_letters: Table<'a, Place, (u32, &'static str, &'static [u8])>,
+    spans: Table<'a, (u64, u32), u32>,
     /// The calls that this transaction has read or changed; `None` if the spool does not hold one.
     touched: BTreeMap<CallId, Option<Call>>,
     next_call: u64,
@@ -60,6 +61,7 @@ impl<'a> Tables<'a> {
             calls: transaction.open_table(CALLS)?,
             records: transaction.open_table(RECORDS)?,
             dead_letters: transaction.open_table(DEAD_LETTERS)?,
+            spans: transaction.open_table(SPANS)?,
             touched: BTreeMap::new(),
             meta,
             totals,
@@ -82,6 +84,16 @@ impl<'a> Tables<'a> {
                 }
             }
             SpoolChange::Put(lease, record) => self.put(lease, record)?,
+            SpoolChange::Span(call_id, span) => {
+                if let Some(number) = self.call(call_id)?.map(|call| call.number) {
+                    self.spans.insert((number, span.first()), span.last())?;
+                }
+            }
+            SpoolChange::Split(call_id, span) => {
+                if let Some(number) = self.call(call_id)?.map(|call| call.number) {
+                    self.spans.remove((number, span.first()))?;
+                }
+            }
             SpoolChange::Stored(call_id, key) => drop(self.take(call_id, key)?),
             SpoolChange::DeadLetter { call_id, key, reason } => {
                 if let Some((place, json)) = self.take(call_id, key)? {
@@ -140,7 +152,8 @@ impl<'a> Tables<'a> {
         // This is needed even if the spool does not hold the call: freed pages may contain stored records of it.
         self.meta.insert(IS_SCRUB_DUE, 1)?;
         let Some(call) = self.call(call_id)? else { return Ok(()) };
-        let places = places_of(call.number);
+        let call_number = call.number;
+        let places = places_of(call_number);
         let (mut pending_bytes, mut dead_letter_bytes) = (0, 0);
         self.records.retain_in(places.clone(), |_, (_, json)| {
             pending_bytes += json.len() as u64;
@@ -150,6 +163,7 @@ impl<'a> Tables<'a> {
             dead_letter_bytes += json.len() as u64;
             false
         })?;
+        self.spans.retain_in(spans_of(call_number), |_, _| false)?;
         self.totals.pending_bytes -= pending_bytes;
         self.totals.dead_letter_bytes -= dead_letter_bytes;
         self.touched.insert(call_id.clone(), None);
@@ -195,6 +209,7 @@ impl<'a> Tables<'a> {
                 && self.records.range(places_of(*number))?.next().is_none()
                 && self.dead_letters.range(places_of(*number))?.next().is_none();
             if is_done {
+                self.spans.retain_in(spans_of(*number), |_, _| false)?;
                 self.calls.remove(call_id.as_str())?;
             } else if *is_changed {
                 let json = row.to_json()?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::log::{CallEnd, CallHeader, CallId, WriterLease};
+use crate::log::{CallEnd, CallHeader, CallId, Span, WriterLease};
 use crate::manager::LeftOut;
 use crate::message::{MessageId, Position, Record};
 
@@ -22,6 +22,11 @@ pub(crate) enum SpoolChange {
     /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
     /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
+    /// The log stores these messages as one item, so that a later process does the same. It changes nothing if the spool
+    /// does not hold the call.
+    Span(CallId, Span),
+    /// Each of these messages is an item of its own.
+    Split(CallId, Span),
     /// A record is stored. The spool removes the record if it still has this revision.
     Stored(CallId, RecordKey),
     /// A record becomes a dead letter if it still has this revision.
@@ -70,6 +75,8 @@ pub(crate) struct SpooledCall {
     pub records: Vec<(RecordKey, u64)>,
     /// The dead letters, by position, with their size in bytes of JSON.
     pub dead_letters: Vec<(RecordKey, u64)>,
+    /// The spans whose messages are put together.
+    pub spans: Vec<Span>,
 }
 
 /// A part of a call that will never be stored as it is, kept with the reason: the log refuses it for good, or it cannot

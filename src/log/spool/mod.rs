@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::Database;
 
-use super::{CallId, LogError};
+use super::{CallId, LogError, Span};
 use crate::message::{Position, Record};
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
@@ -157,15 +157,16 @@ impl Spool {
     }
 
     /// Returns the first records of a call, by position, that are not at a position of `except`: up to `records` records
-    /// and `bytes` bytes of JSON, at least one.
+    /// and `bytes` bytes of JSON, at least one. Does not end within one of the spans.
     pub(crate) fn batch(
         &self,
         call_id: &CallId,
         except: &BTreeSet<Position>,
+        spans: &[Span],
         records: usize,
         bytes: usize,
     ) -> Result<Vec<Record>, LogError> {
-        self.read(|open| read::batch(open, call_id, except, records, bytes))
+        self.read(|open| read::batch(open, call_id, except, spans, records, bytes))
     }
 
     /// Returns the calls after `after` with pending work or dead letters, sorted by id, until they have `records` records

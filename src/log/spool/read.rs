@@ -10,16 +10,17 @@ use super::change::{DeadLetter, SpooledCall};
 use super::error::Fault;
 use super::row::{CallRow, unreadable};
 use super::sealing::Sealed;
-use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record};
-use crate::log::{CallEnd, CallHeader, CallId};
+use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record, spans, spans_of};
+use crate::log::{CallEnd, CallHeader, CallId, Span};
 use crate::message::{Position, Record};
 
 /// Returns the first records of a call that are not at a position of `except`: up to `max_records` and `max_bytes`, at
-/// least one.
+/// least one, and no part of a span.
 pub(super) fn batch(
     open: &Open,
     call_id: &CallId,
     except: &BTreeSet<Position>,
+    spans: &[Span],
     max_records: usize,
     max_bytes: usize,
 ) -> Result<Vec<Record>, Fault> {
@@ -35,8 +36,12 @@ pub(super) fn batch(
             continue;
         }
         bytes += json.len();
-        if !batch.is_empty() && (batch.len() >= max_records || bytes > max_bytes) {
-            break;
+        if batch.len() >= max_records || bytes > max_bytes {
+            let next = key(place.value(), revision).position;
+            let joins = |last: &Record| spans.iter().any(|span| span.has(last.position()) && span.has(next));
+            if batch.last().is_some_and(|last| !joins(last)) {
+                break;
+            }
         }
         batch.push(record(&open.sealing, place.value(), revision, json)?);
     }
@@ -84,6 +89,7 @@ fn call(open: &Open, id: &str, number: u64, row: &[u8]) -> Result<SpooledCall, F
         call_end: row.call_end.map(CallEnd::try_from).transpose().map_err(|_| unreadable())?,
         records: Vec::new(),
         dead_letters: Vec::new(),
+        spans: Vec::new(),
     };
     for entry in transaction.open_table(RECORDS)?.range(places_of(number))? {
         let (place, value) = entry?;
@@ -94,6 +100,12 @@ fn call(open: &Open, id: &str, number: u64, row: &[u8]) -> Result<SpooledCall, F
         let (place, value) = entry?;
         let (revision, _, json) = value.value();
         call.dead_letters.push((key(place.value(), revision), json.len() as u64));
+    }
+    if let Some(table) = spans(&transaction)? {
+        for entry in table.range(spans_of(number))? {
+            let (first, last) = entry?;
+            call.spans.extend(Span::new(first.value().1, last.value()));
+        }
     }
     Ok(call)
 }

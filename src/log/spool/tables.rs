@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use redb::{
-    Database, Key, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
-    TableError, Value, WriteTransaction,
+    Database, Key, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition, TableError, Value, WriteTransaction,
 };
 
 use super::change::RecordKey;
@@ -24,6 +24,10 @@ const KEY: TableDefinition<&str, &[u8]> = TableDefinition::new("key");
 pub(super) const RECORDS: TableDefinition<Place, (u32, &[u8])> = TableDefinition::new("records");
 /// Dead letters: revision, reason, and the record as JSON.
 pub(super) const DEAD_LETTERS: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("set_aside");
+
+/// From the number of a call and a first message to the last message of their span. A spool that has never had a span has
+/// no such table.
+pub(super) const SPANS: TableDefinition<(u64, u32), u32> = TableDefinition::new("spans");
 
 /// In [`META`]: the format version of the tables.
 const FORMAT: &str = "format";
@@ -65,6 +69,20 @@ pub(super) fn key((_, seq, summary, id): Place, revision: u32) -> RecordKey {
 
 pub(super) fn places_of(call: u64) -> RangeInclusive<Place> {
     (call, 0, 0, 0)..=(call, u32::MAX, u32::MAX, u128::MAX)
+}
+
+pub(super) fn spans_of(call: u64) -> RangeInclusive<(u64, u32)> {
+    (call, 0)..=(call, u32::MAX)
+}
+
+type SpanTable = ReadOnlyTable<(u64, u32), u32>;
+
+/// Returns the table of the spans, if the spool has it.
+pub(super) fn spans(transaction: &ReadTransaction) -> Result<Option<SpanTable>, Fault> {
+    match transaction.open_table(SPANS) {
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        table => Ok(Some(table?)),
+    }
 }
 
 pub(super) fn to_json(record: &Record) -> Result<Vec<u8>, Fault> {
@@ -141,6 +159,8 @@ pub(super) fn fill(
     copy(from.as_ref(), &to, CALLS)?;
     copy(from.as_ref(), &to, RECORDS)?;
     copy(from.as_ref(), &to, DEAD_LETTERS)?;
+    let with_spans = from.as_ref().map(spans).transpose()?.flatten();
+    copy(from.as_ref().filter(|_| with_spans.is_some()), &to, SPANS)?;
     {
         let mut meta = to.open_table(META)?;
         for (name, number) in [(FORMAT, VERSION), (SPOOL, commit.spool), (COMMITS, commit.number)] {

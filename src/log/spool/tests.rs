@@ -60,7 +60,7 @@ fn bytes<'a>(records: impl IntoIterator<Item = &'a Record>) -> u64 {
 }
 
 fn batch(spool: &Spool, id: &str) -> Vec<Record> {
-    spool.batch(&call(id), &BTreeSet::new(), usize::MAX, usize::MAX).unwrap()
+    spool.batch(&call(id), &BTreeSet::new(), &[], usize::MAX, usize::MAX).unwrap()
 }
 
 fn in_memory() -> (SpoolMemory, Spool) {
@@ -84,11 +84,11 @@ fn records_are_read_in_order_and_unchanged() {
     spool.commit(&puts).unwrap();
     for spool in [spool, after_crash(&memory)] {
         assert_eq!(batch(&spool, "CA"), all);
-        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), 2, usize::MAX).unwrap(), all[..2]);
-        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), 0, 0).unwrap(), all[..1]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), &[], 2, usize::MAX).unwrap(), all[..2]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), &[], 0, 0).unwrap(), all[..1]);
         let three = bytes(&all[..3]) as usize;
-        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), usize::MAX, three).unwrap(), all[..3]);
-        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), usize::MAX, three - 1).unwrap(), all[..2]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), &[], usize::MAX, three).unwrap(), all[..3]);
+        assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), &[], usize::MAX, three - 1).unwrap(), all[..2]);
         assert_eq!(batch(&spool, "nobody"), []);
         assert_eq!(spool.pending_bytes(), bytes(&all) + 2 * bytes([&other]));
     }
@@ -174,6 +174,7 @@ fn call_is_kept_while_it_has_work() {
         call_end: Some(call_end),
         records: vec![index(&hello)],
         dead_letters: vec![],
+        spans: vec![],
     };
     assert_eq!(after_crash(&memory).calls(None, usize::MAX).unwrap(), [whole.clone()]);
 
@@ -186,6 +187,42 @@ fn call_is_kept_while_it_has_work() {
     assert_eq!(after_crash(&memory).calls(None, usize::MAX).unwrap(), [whole]);
     spool.commit(&[SpoolChange::Closed(call("CA")), SpoolChange::Closed(call("nobody"))]).unwrap();
     assert_eq!(spool.calls(None, usize::MAX).unwrap(), []);
+}
+
+#[test]
+fn batch_ends_with_a_span() {
+    let (_, spool) = in_memory();
+    let all = [record(0, 1, "a"), record(1, 1, "b"), summary(1, 1), record(2, 1, "c"), record(3, 1, "d")];
+    spool.commit(&all.iter().map(|record| put("CA", record)).collect::<Vec<_>>()).unwrap();
+    let [one, two] = [(0, 2), (3, 3)].map(|(first, last)| Span::new(first, last).unwrap());
+    for (spans, records, expected) in [(&[][..], 1, 1), (&[one, two], 1, 4), (&[one, two], 5, 5), (&[two], 4, 4)] {
+        let read = spool.batch(&call("CA"), &BTreeSet::new(), spans, records, usize::MAX).unwrap();
+        assert_eq!(read, all[..expected]);
+        let read = spool.batch(&call("CA"), &BTreeSet::new(), spans, usize::MAX, bytes(&all[..records]) as usize);
+        assert_eq!(read.unwrap(), all[..expected]);
+    }
+    // The rest of a span does not come with others.
+    spool.commit(&[stored("CA", &all[1]), stored("CA", &all[2]), stored("CA", &all[3])]).unwrap();
+    assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), &[one, two], 1, 0).unwrap(), all[..1]);
+}
+
+#[test]
+fn spool_without_spans_is_read_written_and_copied() {
+    let memory = SpoolMemory::default();
+    let hello = record(0, 1, "Hello");
+    memory.open(SpoolSettings::default()).unwrap().commit(&[put("CA", &hello)]).unwrap();
+    let older = memory.copy();
+    let transaction = Home::open(&older).unwrap().begin_write().unwrap();
+    assert!(transaction.delete_table(tables::SPANS).unwrap());
+    transaction.commit().unwrap();
+
+    let spool = older.open(SpoolSettings::default()).unwrap();
+    assert_eq!(spool.calls(None, 9).unwrap()[0].spans, []);
+    spool.commit(&[SpoolChange::Forget(call("CB"))]).unwrap();
+    assert_eq!(batch(&spool, "CA"), slice::from_ref(&hello));
+    let span = Span::new(0, 1).unwrap();
+    spool.commit(&[SpoolChange::Span(call("CA"), span), SpoolChange::Forget(call("CB"))]).unwrap();
+    assert_eq!(after_crash(&older).calls(None, 9).unwrap()[0].spans, [span]);
 }
 
 #[test]

@@ -24,6 +24,9 @@ impl WriterTask {
             let Some(key) = self.next_due() else { return };
             let is_spool_read = self.is_spool_read(Some(&key.0));
             let held = self.calls.get(&key).and_then(|state| self.held(state));
+            if self.close_spans(&key, held.map(|(from, _)| from)) {
+                continue;
+            }
             let Some(state) = self.calls.get_mut(&key) else { continue };
             let Some(operation) = state.next_operation(self.settings.batch, held.map(|(from, _)| from)) else {
                 if !state.is_busy {
@@ -91,9 +94,13 @@ impl WriterTask {
             Ok(put) => {
                 self.settle_header(key);
                 // A new header proves that no other writer has written the call.
-                let state = self.calls.get_mut(key).filter(|state| state.gap == Gap::Unknown);
-                if let (Put::Written, Some(state)) = (put, state) {
-                    state.gap = Gap::None;
+                if let (Put::Written, Some(state)) = (put, self.calls.get_mut(key)) {
+                    if state.gap == Gap::Unknown {
+                        state.gap = Gap::None;
+                    }
+                    if self.attempts.log.stores_spans() {
+                        state.spans.begin();
+                    }
                 }
             }
         }
@@ -142,18 +149,21 @@ impl WriterTask {
         for record in stored.into_iter().filter_map(find) {
             self.on_stored(key, record);
         }
+        let split = self.split_refused(key, records, &failed);
         let mut failure = None;
         for (id, error) in failed {
             if error.is_of_one_record()
                 && let (Some(record), Some(state)) = (find(id), self.calls.get_mut(key))
             {
                 state.unfinished.insert(record.position());
+                state.spans.note_written(record.position());
             }
             match error.kind() {
                 LogErrorKind::Fenced => return self.hold_contested(key, error),
                 LogErrorKind::Erased => self.forget(key, &error),
                 _ if error.is_permanent() => {
-                    if let Some(record) = find(id) {
+                    let record = find(id).filter(|record| !split.iter().any(|span| span.contains(record.position())));
+                    if let Some(record) = record {
                         self.reject_record(key, RecordKey::of(record), &error);
                     }
                 }
@@ -173,6 +183,7 @@ impl WriterTask {
         let RecordKey { position, revision, .. } = RecordKey::of(record);
         if let Some(state) = self.calls.get_mut(key) {
             state.unfinished.remove(&position);
+            state.spans.note_written(position);
         }
         if self.shared.acknowledge_at == Durability::Stored {
             self.acknowledge(key, record);

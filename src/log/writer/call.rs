@@ -1,17 +1,17 @@
 //! [`CallState`]: the task's state of one call.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::shared::{CallShared, SizedRecord};
+use super::spans::Spans;
 use super::takeover::Watch;
 use super::{Durability, Part, Unstored};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
-use crate::message::{Position, Record};
+use crate::message::{Position, Record, Role};
 
 /// A call and the epoch since which its writer serves.
 pub(super) type Key = (CallId, u32);
@@ -35,6 +35,7 @@ pub(super) struct CallState {
     pub spooled: BTreeMap<Position, Spooled>,
     /// The records that the log has without all their contents. They are retried after all others.
     pub unfinished: BTreeSet<Position>,
+    pub spans: Spans,
     pub gap: Gap,
     /// True while an attempt runs, or while its result is being written to the spool.
     pub is_busy: bool,
@@ -84,22 +85,7 @@ pub(super) enum Route {
 pub(super) struct Spooled {
     pub number: u64,
     pub key: RecordKey,
-}
-
-/// The next attempt for a call.
-pub(super) enum Operation {
-    Open(CallHeader),
-    Put(Vec<Record>),
-    /// The spooled records before a position, or all, except those at some positions.
-    PutSpooled {
-        until: Option<Position>,
-        except: BTreeSet<Position>,
-    },
-    Close(CallEnd),
-    /// Finds out who writes the call.
-    Contest(Option<Watch>),
-    Renew,
-    Erase,
+    pub bytes: usize,
 }
 
 /// The result of adding a record to a call.
@@ -123,6 +109,7 @@ impl CallState {
             waiting: BTreeMap::new(),
             spooled: BTreeMap::new(),
             unfinished: BTreeSet::new(),
+            spans: Spans::default(),
             gap: Gap::Unknown,
             is_busy: false,
             is_contested: false,
@@ -139,6 +126,7 @@ impl CallState {
     pub fn add_handle(&mut self, handle: &Arc<CallShared>) {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
+            self.spans.merge(handle.spans.clone());
             // A later handle may know the expiry that an earlier one did not.
             let (call_id, expires_at_s) = (handle.lease.call_id().clone(), handle.lease.expires_at_s());
             let epoch = self.lease.epoch().max(handle.lease.epoch());
@@ -151,6 +139,9 @@ impl CallState {
 
     pub fn add_record(&mut self, number: u64, sized: &SizedRecord, call: &Arc<CallShared>, route: Route) -> Arrival {
         let record = &sized.record;
+        if record.role() == Role::User && !record.is_fake() {
+            self.spans.note_caller();
+        }
         let (position, id, revision) = (record.position(), record.id(), record.revision());
         let in_spool = self.spooled.get(&position).map(|spooled| (spooled.key.id, spooled.key.revision));
         let in_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));
@@ -177,45 +168,6 @@ impl CallState {
                 Arrival::Replaces(older.call, older.bytes)
             }
         }
-    }
-
-    /// Returns the next attempt, if there is one to make now. Records from `held_from` on wait.
-    pub fn next_operation(&mut self, batch: usize, held_from: Option<Position>) -> Option<Operation> {
-        if self.is_busy {
-            return None;
-        }
-        if !self.erase_replies.is_empty() {
-            return Some(Operation::Erase);
-        }
-        if self.is_contested {
-            return Some(Operation::Contest(self.watch));
-        }
-        // A call without a header cannot be resumed, so no record counts as stored before the header.
-        if let Some((_, header)) = &self.opening {
-            return Some(Operation::Open(header.clone()));
-        }
-        let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
-        let is_unfinished = |at: &Position| self.unfinished.contains(at);
-        let mut spooled = self.spooled.range(ready).peekable();
-        if spooled.peek().is_some() {
-            let has_others = spooled.any(|(at, _)| !is_unfinished(at));
-            let except = if has_others { self.unfinished.clone() } else { BTreeSet::new() };
-            return Some(Operation::PutSpooled { until: held_from, except });
-        }
-        // Records that are being spooled were accepted first, so they reach the log first.
-        let is_spooling = self.waiting.values().any(|waiting| waiting.route == Route::Spool);
-        if !is_spooling {
-            let first = self.waiting.range(ready).filter(|(at, _)| !is_unfinished(at));
-            let last = self.waiting.range(ready).filter(|(at, _)| is_unfinished(at));
-            let ready = first.chain(last).take(batch.max(1));
-            let records: Vec<Record> = ready.map(|(_, waiting)| waiting.record.clone()).collect();
-            if !records.is_empty() {
-                return Some(Operation::Put(records));
-            }
-        }
-        let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty() && self.spooled.is_empty());
-        let renewal = self.renew_at.filter(|at| *at <= Instant::now()).map(|_| Operation::Renew);
-        call_end.map(|(_, call_end)| Operation::Close(call_end.clone())).or(renewal)
     }
 
     /// Returns true if no work is left and no handle can bring more.

@@ -183,7 +183,7 @@ impl CallWriter {
 }
 
 /// Returns about how many bytes a record takes. Texts are shared with the manager but count in full.
-fn size_of(record: &Record) -> usize {
+pub(super) fn size_of(record: &Record) -> usize {
     record.metadata().record_bytes() + record.contents().record_bytes()
 }
 

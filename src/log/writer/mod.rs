@@ -13,6 +13,7 @@
 mod attempts;
 mod call;
 mod call_writer;
+mod closing;
 mod commands;
 mod contest;
 mod dead_letters;
@@ -20,11 +21,13 @@ mod fencing;
 mod flush;
 mod held;
 mod letters;
+mod next;
 mod operation;
 mod recovery;
 mod renewal;
 mod settings;
 mod shared;
+mod spans;
 mod spooled;
 mod spooling;
 mod status;
@@ -57,6 +60,7 @@ use crate::message::MessageWrapper;
 use call::Gap;
 use flush::{Reply, reply_by};
 use shared::{Budget, CallShared, Command, Commands, Shared};
+use spans::Spans;
 use status::Counters;
 use takeover::Watches;
 use unstored::{NO_ANSWER, Part, error_chain};
@@ -183,7 +187,7 @@ impl LogWriter {
         }
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
         logged.left_out.extend(here.iter().filter_map(|letter| letter.left_out(&logged.records)));
-        let ended = logged.ended.clone();
+        let (ended, spans) = (logged.ended.clone(), std::mem::take(&mut logged.spans));
         let manager: MessagesManager<W> = logged.restore();
         for left_out in manager.left_out() {
             let (position, reason) = (left_out.position, &left_out.reason);
@@ -193,7 +197,9 @@ impl LogWriter {
         // A later takeover fences the positions after the last stored record, and this writer may continue after missing
         // ones.
         let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };
-        Ok((manager, self.call_of(CallShared { left_out, ..CallShared::new(lease, gap) }, ended)))
+        let next = manager.next_seq();
+        let spans = Spans::resumed(spans, next, self.log.stores_spans());
+        Ok((manager, self.call_of(CallShared { left_out, spans, ..CallShared::new(lease, gap) }, ended)))
     }
 
     /// Reads the header of a call, after the records of the call that wait in this process are stored.

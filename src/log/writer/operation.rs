@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::call::Operation;
 use super::contest::Contested;
+use super::next::Operation;
 use crate::log::{
-    CallChange, CallLog, LogError, LogErrorKind, Nonce, Put, Spool, TenureChange, TenureStep, WriterLease,
+    CallChange, CallLog, LogError, LogErrorKind, Nonce, Put, Span, Spool, TenureChange, TenureStep, WriterLease,
 };
 use crate::message::{MessageId, Position, Record};
 
@@ -43,6 +43,26 @@ pub(super) struct Attempts {
 /// The maximum bytes of a batch from the spool. A larger record is a batch of its own.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// Records that are put with one request: those of a span, or a single one.
+struct Item {
+    span: Option<Span>,
+    records: Vec<Record>,
+}
+
+/// Returns the items of records, in the order of their first records.
+fn items(records: Vec<Record>, spans: &[Span]) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for record in records {
+        let span = spans.iter().find(|span| span.contains(record.position())).copied();
+        // A summary between the messages of a span comes after them.
+        match items.iter_mut().find(|item| span.is_some() && item.span == span) {
+            Some(item) => item.records.push(record),
+            None => items.push(Item { span, records: vec![record] }),
+        }
+    }
+    items
+}
+
 impl Attempts {
     /// Runs an operation. `has_gap` is true if the log may lack a record before those of the operation.
     pub async fn run(self, lease: WriterLease, has_gap: bool, operation: Operation) -> Attempted {
@@ -51,12 +71,14 @@ impl Attempts {
             Operation::Open(header) => {
                 Attempted::Opened(self.with_timeout("opening", &lease, self.log.open_call(&header)).await)
             }
-            Operation::Put(records) => self.put(&lease, has_gap, records, false).await,
-            Operation::PutSpooled { until, except } => match self.read_spool(&lease, until, except).await {
-                Ok(records) if records.is_empty() => Attempted::Unread("the spool has no records of the call".into()),
-                Ok(records) => self.put(&lease, has_gap, records, true).await,
-                Err(error) => Attempted::Unread(error.into()),
-            },
+            Operation::Put { records, spans } => self.put(&lease, has_gap, items(records, &spans), false).await,
+            Operation::PutSpooled { until, except, spans } => {
+                match self.read_spool(&lease, until, except, spans.clone()).await {
+                    Ok(read) if read.is_empty() => Attempted::Unread("the spool has no records of the call".into()),
+                    Ok(read) => self.put(&lease, has_gap, items(read, &spans), true).await,
+                    Err(error) => Attempted::Unread(error.into()),
+                }
+            }
             Operation::Close(call_end) => {
                 let change = CallChange::Close { lease: lease.clone(), call_end };
                 let closed = self.with_timeout("closing", &lease, self.log.change_call(call_id, &change)).await;
@@ -83,25 +105,35 @@ impl Attempts {
     /// - The check after the puts finds a takeover that happened before them. A later takeover reads the new records.
     /// - The check before the puts keeps a writer that has lost its call from writing past the fences of a takeover that
     ///   did not complete.
-    async fn put(&self, lease: &WriterLease, has_gap: bool, records: Vec<Record>, is_spooled: bool) -> Attempted {
+    async fn put(&self, lease: &WriterLease, has_gap: bool, items: Vec<Item>, is_spooled: bool) -> Attempted {
         let (mut stored, mut failed) = (Vec::new(), Vec::new());
         let mut before_gap = has_gap.then_some(0);
-        if let (true, Some(first)) = (has_gap, records.first())
+        let records = |items: Vec<Item>| items.into_iter().flat_map(|item| item.records).collect();
+        if let (true, Some(first)) = (has_gap, items.iter().flat_map(|item| &item.records).next())
             && let Err(error) = self.check_ownership(lease).await
         {
             failed.push((first.id(), error));
-            return Attempted::Put { records, is_spooled, stored, failed };
+            return Attempted::Put { records: records(items), is_spooled, stored, failed };
         }
-        for record in &records {
-            match self.with_timeout("logging", lease, self.log.put_record(lease, record)).await {
-                Ok(_) => stored.push(record.id()),
-                Err(error) => failed.push((record.id(), error)),
+        for item in &items {
+            for (record, put) in item.records.iter().zip(self.put_item(lease, item).await) {
+                match put {
+                    Ok(_) => stored.push(record.id()),
+                    Err(error) => {
+                        if error.is_permanent() {
+                            before_gap = before_gap.or(Some(stored.len()));
+                        }
+                        failed.push((record.id(), error));
+                    }
+                }
             }
-            match failed.last() {
-                Some((_, error)) if error.is_of_all_records() => break,
-                Some((_, error)) if error.is_permanent() => before_gap = before_gap.or(Some(stored.len())),
-                // The log has the record, but not its contents yet.
-                Some(_) | None => {}
+            // A record of which only the contents failed holds back nothing. The messages of a refused span may come
+            // again one by one, before all later ones.
+            let ends = |(_, error): &(MessageId, LogError)| {
+                error.is_of_all_records() || item.span.is_some() && error.is_permanent()
+            };
+            if failed.iter().any(ends) {
+                break;
             }
         }
         if let Some(before) = before_gap
@@ -111,7 +143,21 @@ impl Attempts {
             stored.truncate(before);
             failed.push((unprotected, error));
         }
-        Attempted::Put { records, is_spooled, stored, failed }
+        Attempted::Put { records: records(items), is_spooled, stored, failed }
+    }
+
+    /// Puts the records of an item, and returns the result of each.
+    async fn put_item(&self, lease: &WriterLease, Item { span, records }: &Item) -> Vec<Result<Put, LogError>> {
+        let put = match (span, records.as_slice()) {
+            (Some(span), records) => {
+                self.with_timeout("logging", lease, self.log.put_span(lease, *span, records)).await
+            }
+            (None, [record]) => {
+                self.with_timeout("logging", lease, self.log.put_record(lease, record)).await.map(|put| vec![Ok(put)])
+            }
+            (None, _) => Ok(Vec::new()),
+        };
+        put.unwrap_or_else(|error| records.iter().map(|_| Err(error.clone())).collect())
     }
 
     /// Returns an error if the header shows a newer epoch.
@@ -139,11 +185,12 @@ impl Attempts {
         lease: &WriterLease,
         until: Option<Position>,
         except: BTreeSet<Position>,
+        spans: Vec<Span>,
     ) -> Result<Vec<Record>, LogError> {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (lease.call_id().clone(), self.batch);
-        let read =
-            super::spooling::run_blocking(spool, move |spool| spool.batch(&call_id, &except, batch, BATCH_BYTES));
+        let read = move |spool: &Spool| spool.batch(&call_id, &except, &spans, batch, BATCH_BYTES);
+        let read = super::spooling::run_blocking(spool, read);
         let mut records = read.await?;
         records.retain(|record| until.is_none_or(|until| record.position() < until));
         Ok(records)

@@ -23,8 +23,12 @@ impl WriterTask {
             if let Some(state) = self.calls.get_mut(&key) {
                 state.opening = opening.or(state.opening.take());
                 state.call_end = call_end.or(state.call_end.take());
-                for ((key, _), number) in call.records.iter().zip(numbers) {
-                    state.spooled.insert(key.position, Spooled { number, key: *key });
+                for ((key, bytes), number) in call.records.iter().zip(numbers) {
+                    let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
+                    state.spooled.insert(key.position, Spooled { number, key: *key, bytes });
+                }
+                for span in &call.spans {
+                    state.spans.restore(*span);
                 }
             }
             let (records, dead_letters) = (call.records.len() as u64, call.dead_letters.len() as u64);

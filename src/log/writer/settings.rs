@@ -32,6 +32,8 @@ pub struct WriterSettings {
 /// The default of [`turn_wait`](WriterSettings::with_turn_wait): without a spool, and longer than a reply is played with one.
 const TURN_WAIT: Duration = Duration::from_secs(2);
 const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
+/// Longer than a turn: a span that is put before its turn ends is put again.
+const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(120);
 
 impl Default for WriterSettings {
     fn default() -> Self {
@@ -126,6 +128,10 @@ impl WriterSettings {
     /// Each message of a reply is then written once instead of two or three times. A host that dies without a spool
     /// loses the messages of a reply that wait, never the words of the caller. A flush, a tool that acts, and the end of
     /// the call do not wait. `Duration::ZERO` writes each change.
+    ///
+    /// In a log that [stores spans](crate::log::CallLog::stores_spans), the words of the caller wait with the reply,
+    /// because they are one item; so a host that dies without a spool loses both. There the wait is 120 s by default with a
+    /// spool, which is longer than a turn, and a greeting waits for the first turn. Without a spool it is 2 s, too.
     #[must_use]
     pub fn with_turn_wait(mut self, longest: Duration) -> Self {
         self.turn_wait = Some(longest);
@@ -175,8 +181,12 @@ impl WriterSettings {
     }
 
     /// How long the messages of a reply may wait for their last change.
-    pub(super) fn turn_wait(&self) -> Duration {
-        self.turn_wait.unwrap_or(if self.spool.is_some() { TURN_WAIT_WITH_SPOOL } else { TURN_WAIT })
+    pub(super) fn turn_wait(&self, forms_spans: bool) -> Duration {
+        self.turn_wait.unwrap_or(match (self.spool.is_some(), forms_spans) {
+            (false, _) => TURN_WAIT,
+            (true, false) => TURN_WAIT_WITH_SPOOL,
+            (true, true) => TURN_WAIT_OF_SPANS,
+        })
     }
 
     /// The durability at which changes count as logged. Without a spool, nothing is ever spooled.

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::call::Gap;
+use super::spans::Spans;
 use super::status::{Counters, Status};
 use super::{Durability, Part, Unstored, unpoisoned};
 use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, WriterLease};
@@ -127,13 +128,15 @@ pub(super) struct CallShared {
     pub level: watch::Sender<Durability>,
     /// The first message of the reply that is generated or played. It and later ones will change again.
     pub open_from: Mutex<Option<Position>>,
+    /// The spans that the call was resumed with.
+    pub spans: Spans,
 }
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
-        let (left_out, bytes, receipts, refusal, open_from) = Default::default();
+        let (left_out, bytes, receipts, refusal, open_from, spans) = Default::default();
         let level = watch::Sender::new(Durability::Stored);
-        Self { lease, gap, left_out, bytes, receipts, refusal, level, open_from }
+        Self { lease, gap, left_out, bytes, receipts, refusal, level, open_from, spans }
     }
 }
 

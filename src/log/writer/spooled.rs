@@ -1,6 +1,7 @@
 //! Records that were spooled, and records that bypass the spool.
 
 use super::call::{Key, Route, Spooled};
+use super::call_writer::size_of;
 use super::{Durability, WriterTask};
 use crate::log::RecordKey;
 use crate::message::Record;
@@ -19,7 +20,7 @@ impl WriterTask {
             return self.on_spooled_late(&key.0, record_key);
         };
         let is_newest = waiting.record.revision() == revision;
-        let mut number = waiting.number;
+        let (mut number, bytes) = (waiting.number, size_of(record));
         if is_newest {
             let (bytes, call) = (waiting.bytes, waiting.call.clone());
             self.shared.release(&call, bytes);
@@ -35,7 +36,7 @@ impl WriterTask {
         if is_newest {
             state.waiting.remove(&position);
         }
-        if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key }) {
+        if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key, bytes }) {
             self.shared.count(|status| (status.spooled, status.dropped) = (status.spooled - 1, status.dropped + 1));
             // Flushes that wait for the older revision now wait for the newer one.
             if let Some(newer) = state.spooled.get_mut(&position) {

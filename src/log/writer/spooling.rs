@@ -20,7 +20,7 @@ use crate::message::{Position, Record};
 
 /// The state of the spool in the task.
 pub(super) struct Spooling {
-    spool: Arc<Spool>,
+    pub(super) spool: Arc<Spool>,
     /// Gathered for the next commit.
     next: Batch,
     /// Records in memory to add to the next commit.
@@ -34,13 +34,10 @@ pub(super) struct Spooling {
     /// True if a commit precedes the next read.
     commits_next: bool,
     /// The trouble of a deleted or replaced file is shown until then at least.
-    trouble_until: Option<Instant>,
+    pub(super) trouble_until: Option<Instant>,
     failures: u32,
     retry_at: Option<Instant>,
 }
-
-/// How long the status shows that the spool's file was deleted, though the spool has written it again.
-const SHOWN_FOR: Duration = Duration::from_secs(60);
 
 /// The contents of a commit.
 #[derive(Default)]
@@ -170,6 +167,8 @@ impl WriterTask {
         for (key, record) in &batch.records {
             if let Some(state) = self.calls.get(key) {
                 changes.push(SpoolChange::Put(state.lease.clone(), record.clone()));
+                let span = state.spans.of(record.position());
+                changes.extend(span.map(|span| SpoolChange::Span(key.0.clone(), span)));
             }
         }
         if !changes.is_empty() {
@@ -209,7 +208,10 @@ impl WriterTask {
                     }
                 }
             }
-            Err(error) => self.on_commit_failed(batch, error),
+            Err(error) => {
+                let changes = self.split_unspooled(batch.changes);
+                self.on_commit_failed(Batch { changes, ..batch }, error);
+            }
         }
         for key in held {
             if let Some(state) = self.calls.get_mut(&key) {
@@ -259,15 +261,6 @@ impl WriterTask {
         }
     }
 
-    /// Reports a spool whose file was deleted or replaced.
-    fn report_spool(&mut self) {
-        let Some(spooling) = &mut self.spooling else { return };
-        if let Some(error) = spooling.spool.take_trouble() {
-            spooling.trouble_until = Some(from_now(SHOWN_FOR));
-            self.report_trouble(None, error);
-        }
-    }
-
     /// Adds a change to the next commit.
     pub(super) fn queue_change(&mut self, change: SpoolChange) {
         if let Some(spooling) = &mut self.spooling {
@@ -290,5 +283,11 @@ impl WriterTask {
             state.is_busy = true;
             spooling.next.held.push(key.clone());
         }
+    }
+
+    /// Keeps a call busy until the commit that starts now.
+    pub(super) fn hold_for_commit(&mut self, key: &Key) {
+        self.hold_until_committed(key);
+        self.start_commit();
     }
 }

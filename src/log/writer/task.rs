@@ -126,6 +126,12 @@ impl WriterTask {
         !self.flushes.is_empty() || self.inbox.is_closed()
     }
 
+    /// Returns true if a caller waits for a flush of this call or of all, or the task is about to end.
+    pub(super) fn is_flushing_call(&self, call_id: &CallId) -> bool {
+        let is_of = |flush: &Flush| flush.call_id.as_ref().is_none_or(|flushed| flushed == call_id);
+        self.flushes.iter().any(is_of) || self.inbox.is_closed()
+    }
+
     /// Schedules the new work of a call. Does not shorten a backoff.
     pub(super) fn schedule_work(&mut self, key: &Key) {
         let wait = self.wait(key);

@@ -141,7 +141,7 @@ mod tests {
 
     fn call(id: &str) -> SpooledCall {
         let lease = WriterLease::from(CallId::new(id).unwrap());
-        SpooledCall { lease, opening: None, call_end: None, records: vec![], dead_letters: vec![] }
+        SpooledCall { lease, opening: None, call_end: None, records: vec![], dead_letters: vec![], spans: vec![] }
     }
 
     fn ids(calls: &[SpooledCall]) -> Vec<&str> {

@@ -11,6 +11,7 @@ mod callers;
 mod changes;
 mod lists;
 mod records;
+mod spans;
 mod support;
 mod takeover;
 
@@ -63,6 +64,11 @@ pub async fn call_log_conformance<L: CallLog>(make_log: impl AsyncFn(Arc<ManualC
         "puts are idempotent and need no order": |log, clock| records::puts_need_no_order(&log);
         "another message or other contents at a position are a conflict": |log, clock| records::second_writer_gets_a_conflict(&log);
         "a call is read in the order of the conversation": |log, clock| records::call_is_read_in_order_and_continues(&log);
+        "a span keeps the newest revision of each message": |log, clock| spans::span_keeps_the_newest_revisions(&log);
+        "another message in a span is a conflict": |log, clock| spans::other_message_in_a_span_is_a_conflict(&log);
+        "a message of a span can be put alone": |log, clock| spans::single_record_of_a_span_is_kept(&log);
+        "a resumed call refuses the spans of older writers": |log, clock| spans::span_of_an_older_writer_is_refused(&log);
+        "an erased call refuses spans": |log, clock| spans::span_of_an_erased_call_is_refused(&log);
         "calls are independent, whatever their ids": |log, clock| records::calls_are_separate(&log);
         "an erased call stays erased": |log, clock| records::erased_call_stays_erased(&log);
         "the holes of an erased call are refused": |log, clock| records::holes_of_an_erased_call_are_refused(&log);

@@ -143,13 +143,27 @@ impl Dynamo {
         self.server().forget_requests();
     }
 
-    /// Returns the id and revision of all items of a table that have both.
+    /// Returns the id and revision of all items of a table that have both, and of each message in a span by its own key.
     pub fn revisions(&self, table: &str) -> BTreeMap<ItemKey, (String, u64)> {
         let server = self.server();
-        let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
-        let revision = |item: &Item| item.get("revision")?.as_n()?.parse().ok();
-        let item_key = |item: &Item| (operation::text_of(item, "pk"), operation::text_of(item, "sk"));
-        items.filter_map(|item| Some((item_key(item), (operation::text_of(item, "id"), revision(item)?)))).collect()
+        let mut revisions = BTreeMap::new();
+        let mut add = |key: ItemKey, item: &Item| {
+            if let Some(revision) = item.get("revision").and_then(|revision| revision.as_n()?.parse().ok()) {
+                revisions.insert(key, (operation::text_of(item, "id"), revision));
+            }
+        };
+        for item in server.tables.get(table).into_iter().flat_map(table::Table::items) {
+            let key = |sort_key| (operation::text_of(item, "pk"), sort_key);
+            add(key(operation::text_of(item, "sk")), item);
+            for (name, member) in item {
+                if let (Some(seq), Attribute::M(member)) = (name.strip_prefix('m'), member)
+                    && let Ok(seq) = seq.parse::<u32>()
+                {
+                    add(key(format!("MSG#{seq:08}")), member);
+                }
+            }
+        }
+        revisions
     }
 
     /// Waits until all requests in flight have been applied, including late ones.

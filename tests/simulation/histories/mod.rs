@@ -6,6 +6,7 @@
 mod call;
 mod check;
 mod end;
+mod spanning;
 mod step;
 mod trace;
 mod words;

@@ -19,6 +19,7 @@ struct Lines {
 /// The events that must occur in some history, besides the faults of DynamoDB.
 pub const EVENTS: &[&str] = &[
     "call resumed",
+    "span stored",
     "record left out",
     "dead letter taken early",
     "call taken over",

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
-use verbale::log::{DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
+use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
+use verbale::log::{CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
 use verbale::testing::SpoolMemory;
 use verbale::{MessageId, PlainMessage};
 
 use super::call::{Call, Manager};
 use super::check;
+use super::spanning::Spanning;
 use super::trace::Trace;
 use super::words::Manners;
 use crate::dynamo::{Dice, Dynamo, FaultPlan};
@@ -21,6 +22,8 @@ pub struct World {
     pub dice: Dice,
     pub dynamo: Dynamo,
     pub log: Arc<DynamoLog>,
+    /// What the writers write to in every second history.
+    spanning: Option<Arc<Spanning>>,
     pub processes: Vec<Process>,
     pub calls: Vec<Call>,
     pub manners: Manners,
@@ -55,7 +58,12 @@ impl World {
         trace.count("outage of hours", hours as u64);
         dynamo.set_plan(plan);
         trace.begin(&dynamo);
-        let log = Arc::new(DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())));
+        // The other half of the histories has the layout of an item a message.
+        let layout = if seed % 2 == 1 { Layout::Spans } else { Layout::Messages };
+        let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(layout);
+        let log = Arc::new(log);
+
+        let spanning = (seed % 2 == 1).then(|| Arc::new(Spanning::over(log.clone())));
 
         let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(seed)));
         settings = settings
@@ -79,6 +87,7 @@ impl World {
             dice,
             dynamo,
             log,
+            spanning,
             processes,
             calls,
             manners,
@@ -105,7 +114,8 @@ impl World {
         if let Some(spool) = &spool {
             settings = settings.with_spool(spool.clone());
         }
-        let (writer, task) = LogWriter::new(self.log.clone(), settings);
+        let log = self.spanning.clone().map_or(self.log.clone() as Arc<dyn CallLog>, |spanning| spanning);
+        let (writer, task) = LogWriter::new(log, settings);
         Process { writer, memory, spool, level, task: tokio::spawn(task.run()) }
     }
 
@@ -165,6 +175,7 @@ impl World {
         self.trace.count("revision replaced while it waited", status.dropped);
         self.trace.count("commit of the spool failed or found no room", status.unspooled);
         self.trace.count("records accepted", status.accepted);
+        self.trace.count("span stored", self.spanning.as_ref().map_or(0, |spanning| spanning.check()));
     }
 
     /// Resumes a call in its home process. Returns whether it succeeded; a failure may be retried.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Mutant;
 use super::world::{Action, Answer, Known, Request, SLOTS, Step, World};
-use crate::dynamodb::resume::positions;
+use crate::dynamodb::positions;
 use crate::dynamodb::rules::Slot;
 use crate::log::Nonce;
 use crate::message::Position;
@@ -30,7 +30,7 @@ pub enum Stage {
     },
     Serves {
         knows: Known,
-        has_written: bool,
+        written: u8,
     },
     Dead,
 }
@@ -124,7 +124,7 @@ impl World {
                 }
             },
             Stage::Fenced { read } => self.serve_actions(number, read, &mut act),
-            Stage::Serves { knows, has_written: false } => {
+            Stage::Serves { knows, written } if *written < self.left.writes => {
                 let slot = knows.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
                 if slot >= SLOTS {
                     return;
@@ -136,7 +136,7 @@ impl World {
                     if world.land(&put) == Answer::Done {
                         let mut knows = *knows;
                         knows[usize::from(slot)] = Some((id, 1));
-                        set(world, Stage::Serves { knows, has_written: true });
+                        set(world, Stage::Serves { knows, written: written + 1 });
                         world.acknowledge(slot, id, 1);
                     } else {
                         set(world, Stage::Dead);
@@ -155,7 +155,7 @@ impl World {
     ) {
         let epoch = self.candidates[number].epoch;
         let set = |world: &mut Self, stage| world.candidates[number].stage = stage;
-        let serves = Stage::Serves { knows: *read, has_written: false };
+        let serves = Stage::Serves { knows: *read, written: 0 };
         if self.left.mutant == Mutant::NoServe {
             return act("serves at once", None, &|world| set(world, serves.clone()));
         }
@@ -186,16 +186,19 @@ impl World {
         let read = self.shown();
         let mut steps = Vec::new();
         for (slot, found) in self.slots.iter().enumerate() {
-            if let (Slot::Record { epoch: found, .. }, Some((_, read))) = (found, read[slot])
-                && *found < epoch
+            if let Slot::Record { epoch: older, revision, .. } = *found
+                && found.is_shown(tenure.served)
+                && older < epoch
                 && self.left.mutant != Mutant::NoStamps
             {
-                steps.push(Request::Stamp { epoch, slot: slot as u8, read });
+                steps.push(Request::Stamp { epoch, slot: slot as u8, read: revision });
             }
         }
         let taken: BTreeSet<Position> =
             (0..SLOTS).filter(|slot| read[*slot].is_some()).map(|slot| Position::message(slot as u32)).collect();
-        for position in positions::open(&taken).into_iter().filter(|position| position.summary_number().is_none()) {
+        for position in
+            positions::open(&taken, SLOTS + 1).into_iter().filter(|position| position.summary_number().is_none())
+        {
             let slot = position.seq() as usize;
             if slot < SLOTS && self.slots[slot] != (Slot::Fence { epoch }) {
                 steps.push(Request::Fence { epoch, served: tenure.served, slot: slot as u8 });

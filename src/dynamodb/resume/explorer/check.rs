@@ -3,7 +3,7 @@
 use super::Mutant;
 use super::candidate::Stage;
 use super::owner::Phase;
-use super::world::{Action, Known, Request, Step, World};
+use super::world::{Action, Known, Request, Step, World, alone};
 use crate::dynamodb::rules::Slot;
 use crate::log::Standing;
 
@@ -26,6 +26,14 @@ pub fn broken(world: &World) -> Option<String> {
                 "{unknown} is acknowledged, and the server of epoch {} does not know it",
                 candidate.epoch
             ));
+        }
+        let is_foreign = |(shown, known): (&Option<(u8, u32)>, &Option<(u8, u32)>)| {
+            shown.is_some_and(|(shown, _)| known.is_none_or(|(known, _)| known != shown))
+        };
+        if candidate.epoch == tenure.served
+            && let Some(slot) = world.shown().iter().zip(knows).position(is_foreign)
+        {
+            return Some(format!("slot {slot} shows what the server of epoch {} does not know", candidate.epoch));
         }
     }
     stuck(world)
@@ -60,10 +68,16 @@ fn stuck(world: &World) -> Option<String> {
         return None;
     }
     for (slot, message) in owner.messages.iter().enumerate().filter(|(_, message)| message.stored < message.revision) {
-        let (found, id) = (&world.slots[slot], 10 + slot as u8);
-        let is_there =
-            matches!(found, Slot::Record { id: same, revision, .. } if *same == id && *revision >= message.revision);
-        if !is_there && !found.may_put(next, owner.served, &id, message.revision) {
+        let (id, key) = (10 + slot as u8, world.key_of(slot as u8));
+        let found = &world.slots[usize::from(key)];
+        let there = if let Slot::Record { id: members, .. } = found { members[slot - usize::from(key)] } else { None };
+        let there = there.filter(|(same, _)| *same == id).map(|(_, revision)| revision);
+        let can_write = if world.is_in_span(slot as u8) {
+            found.may_put_span(next, owner.served) || found.may_update(next, owner.served) && there.is_some()
+        } else {
+            alone(found).may_put(next, owner.served, &Some(id), message.revision)
+        };
+        if !can_write && there.is_none_or(|revision| revision < message.revision) {
             return Some(format!("the owner cannot take its call back: slot {slot} has {found:?}"));
         }
     }

@@ -1,7 +1,7 @@
 //! An exhaustive explorer of the takeover: every order of a writer, its candidates and their requests, each of which may
 //! land late, again, or never; anyone may die or give up anywhere.
 //!
-//! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](super::positions). `world.rs` has
+//! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](crate::dynamodb::positions). `world.rs` has
 //! the state and its requests, `owner.rs` and `candidate.rs` what the processes do, `check.rs` what must hold.
 //!
 //! `VERBALE_STATES=20000000 cargo test --lib explorer` searches further.
@@ -30,6 +30,10 @@ enum Mutant {
     NoGapCheck,
     /// A header step compares the epoch alone.
     NoNonce,
+    /// The first write of an item keeps messages of the item that it finds.
+    MergesFirst,
+    /// A change of a message in a span compares no epochs.
+    UpdatesAnyEpoch,
 }
 
 /// What may happen, and how often.
@@ -47,6 +51,10 @@ struct Limits {
     holds: u8,
     erasures: u8,
     ends: u8,
+    /// The owner stores this message and the next one as a span.
+    span: Option<u8>,
+    /// Records that each server writes.
+    writes: u8,
 }
 
 const CALM: Limits = Limits {
@@ -60,6 +68,8 @@ const CALM: Limits = Limits {
     holds: 0,
     erasures: 0,
     ends: 0,
+    span: None,
+    writes: 1,
 };
 
 struct Explored {
@@ -174,10 +184,26 @@ fn holds_ends_and_erasures_do_not_disturb_a_takeover() {
 }
 
 #[test]
+fn spans_lose_nothing() {
+    let span = Limits { span: Some(0), ..CALM };
+    assert!(assert_holds(Limits { updates: 1, ..span }), "the smallest search is complete");
+    assert_holds(Limits { updates: 1, restarts: 1, ..span });
+    assert_holds(Limits { candidates: 2, updates: 1, reclaims: 2, ..span });
+    assert_holds(Limits { erasures: 1, updates: 1, ..span });
+    assert_holds(Limits { messages: 3, span: Some(1), updates: 1, ..CALM });
+    assert_holds(LATE_SPAN);
+}
+
+/// A span behind a gap, and a server that gets there.
+const LATE_SPAN: Limits = Limits { messages: 4, span: Some(2), dead_letters: 1, reclaims: 0, writes: 2, ..CALM };
+
+#[test]
 fn explorer_finds_every_mutant() {
     assert_finds(Mutant::NoServe, CALM);
     assert_finds(Mutant::ReclaimFromServer, CALM);
     assert_finds(Mutant::NoStamps, Limits { updates: 1, ..CALM });
     assert_finds(Mutant::NoNonce, Limits { candidates: 2, ..CALM });
+    assert_finds(Mutant::UpdatesAnyEpoch, Limits { updates: 1, span: Some(0), ..CALM });
+    assert_finds(Mutant::MergesFirst, LATE_SPAN);
     assert_finds(Mutant::NoGapCheck, Limits { messages: 3, dead_letters: 1, ..CALM });
 }

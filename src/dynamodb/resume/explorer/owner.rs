@@ -34,8 +34,10 @@ pub struct Owner {
     pub messages: Vec<Message>,
     /// The request that it waits for.
     pub waits: Option<Request>,
-    /// A record that is put and counts as stored once the header was read.
-    pub unchecked: Option<(u8, u32)>,
+    /// A put whose records count as stored once the header was read.
+    pub unchecked: Option<Request>,
+    /// Whether a put of the span met the span, so that its messages are changed one by one.
+    pub has_met_span: bool,
 }
 
 /// The id of the message that the owner has in a slot.
@@ -55,6 +57,7 @@ impl Owner {
             messages: Vec::new(),
             waits: None,
             unchecked: None,
+            has_met_span: false,
         }
     }
 
@@ -88,13 +91,13 @@ impl World {
             act("waits in vain", Some(request), &|world| world.owner.waits = None);
         } else if owner.phase == Phase::Contested {
             act("reads the header", None, &Self::contest);
-        } else if let Some((slot, revision)) = owner.unchecked {
+        } else if let Some(put) = owner.unchecked {
             act("checks the header", None, &|world| {
                 world.owner.unchecked = None;
                 match world.header {
                     None => world.owner.phase = Phase::Lost,
                     Some(tenure) if tenure.epoch > world.owner.epoch => world.owner.phase = Phase::Contested,
-                    Some(_) => world.stored(slot, revision),
+                    Some(_) => world.put_is_stored(put),
                 }
             });
         } else {
@@ -108,9 +111,10 @@ impl World {
         let first_new = owner.messages.iter().position(is_new);
         for (slot, message) in owner.messages.iter().enumerate() {
             let is_waiting = message.stored < message.revision && !message.is_dead_letter;
-            if is_waiting && (message.stored > 0 || first_new == Some(slot)) {
-                let (slot, revision) = (slot as u8, message.revision);
-                let put = Request::Put { epoch: owner.epoch, served: owner.served, slot, id: id(slot), revision };
+            if is_waiting
+                && (message.stored > 0 || first_new == Some(slot))
+                && let Some(put) = self.put_of(slot as u8)
+            {
                 act("puts", Some(put), &|world| {
                     world.send(put);
                     world.owner.waits = Some(put);
@@ -118,14 +122,21 @@ impl World {
             }
         }
         match first_new {
-            None if owner.messages.len() < usize::from(self.left.messages) => act("says", None, &|world| {
-                world.owner.messages.push(Message { revision: 1, ..Message::default() });
-            }),
-            Some(slot) if self.left.dead_letters > 0 => act("refuses", None, &|world| {
-                world.left.dead_letters -= 1;
-                world.owner.messages[slot].is_dead_letter = true;
-                world.owner.has_gap = true;
-            }),
+            _ if owner.messages.len() < usize::from(self.left.messages)
+                && first_new
+                    .is_none_or(|first| self.left.span == Some(first as u8) && owner.messages.len() == first + 1) =>
+            {
+                act("says", None, &|world| {
+                    world.owner.messages.push(Message { revision: 1, ..Message::default() });
+                })
+            }
+            Some(slot) if self.left.dead_letters > 0 && !self.is_in_span(slot as u8) => {
+                act("refuses", None, &|world| {
+                    world.left.dead_letters -= 1;
+                    world.owner.messages[slot].is_dead_letter = true;
+                    world.owner.has_gap = true;
+                })
+            }
             _ => {}
         }
         if let Some(dead) = owner.messages.iter().position(|message| message.is_dead_letter)
@@ -155,15 +166,54 @@ impl World {
         match (answer, request) {
             (Answer::Gone, _) => self.owner.phase = Phase::Lost,
             (Answer::Superseded, _) => self.owner.phase = Phase::Contested,
-            (Answer::Done, Request::Put { slot, revision, .. }) => {
+            (Answer::Done, Request::Put { .. } | Request::PutSpan { .. } | Request::Update { .. }) => {
                 if self.owner.has_gap && self.left.mutant != Mutant::NoGapCheck {
-                    self.owner.unchecked = Some((slot, revision));
+                    self.owner.unchecked = Some(request);
                 } else {
-                    self.stored(slot, revision);
+                    self.put_is_stored(request);
                 }
             }
+            (Answer::Changed, Request::PutSpan { .. }) => self.owner.has_met_span = true,
             (Answer::Done, Request::Header { epoch, .. }) => {
                 (self.owner.epoch, self.owner.phase) = (epoch + 1, Phase::Writes);
+            }
+            _ => {}
+        }
+    }
+
+    pub fn is_in_span(&self, slot: u8) -> bool {
+        self.left.span.is_some_and(|first| slot == first || slot == first + 1)
+    }
+
+    /// Returns the slot of the owner's item with a message.
+    pub fn key_of(&self, slot: u8) -> u8 {
+        self.left.span.filter(|_| self.is_in_span(slot)).unwrap_or(slot)
+    }
+
+    /// Returns the request that stores a message; `None` if its span is not complete.
+    fn put_of(&self, slot: u8) -> Option<Request> {
+        let Owner { epoch, served, ref messages, has_met_span, .. } = self.owner;
+        let message = messages.get(usize::from(slot))?;
+        let (key, id, revision) = (self.key_of(slot), id(slot), message.revision);
+        if !self.is_in_span(slot) {
+            return Some(Request::Put { epoch, served, slot, id, revision });
+        }
+        if message.stored > 0 || has_met_span {
+            return Some(Request::Update { epoch, served, slot: key, member: slot - key, id, revision });
+        }
+        let next = messages.get(usize::from(key) + 1)?;
+        let members = [Some((id, revision)), Some((id + 1, next.revision))];
+        Some(Request::PutSpan { epoch, served, slot: key, members })
+    }
+
+    fn put_is_stored(&mut self, put: Request) {
+        match put {
+            Request::Put { slot, revision, .. } => self.stored(slot, revision),
+            Request::Update { slot, member, revision, .. } => self.stored(slot + member, revision),
+            Request::PutSpan { slot, members, .. } => {
+                for (member, (_, revision)) in (0..).zip(members.into_iter().flatten()) {
+                    self.stored(slot + member, revision);
+                }
             }
             _ => {}
         }

@@ -11,13 +11,53 @@ pub const SLOTS: usize = 4;
 /// A message and its revision in each slot.
 pub type Known = [Option<(u8, u32)>; SLOTS];
 
+/// The messages of an item and their revisions: that of its slot, and that of the next one, if the item is a span.
+pub type Members = [Option<(u8, u32)>; 2];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Request {
-    Header { step: Step, epoch: u32, seen: Option<Nonce>, nonce: Nonce },
-    Close { epoch: u32 },
-    Put { epoch: u32, served: u32, slot: u8, id: u8, revision: u32 },
-    Stamp { epoch: u32, slot: u8, read: u32 },
-    Fence { epoch: u32, served: u32, slot: u8 },
+    Header {
+        step: Step,
+        epoch: u32,
+        seen: Option<Nonce>,
+        nonce: Nonce,
+    },
+    Close {
+        epoch: u32,
+    },
+    Put {
+        epoch: u32,
+        served: u32,
+        slot: u8,
+        id: u8,
+        revision: u32,
+    },
+    /// Puts a span of two messages.
+    PutSpan {
+        epoch: u32,
+        served: u32,
+        slot: u8,
+        members: Members,
+    },
+    /// Changes a message of the span in a slot.
+    Update {
+        epoch: u32,
+        served: u32,
+        slot: u8,
+        member: u8,
+        id: u8,
+        revision: u32,
+    },
+    Stamp {
+        epoch: u32,
+        slot: u8,
+        read: u32,
+    },
+    Fence {
+        epoch: u32,
+        served: u32,
+        slot: u8,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,7 +93,7 @@ pub struct World {
     /// `None` after an erasure.
     pub header: Option<Tenure>,
     pub has_ended: bool,
-    pub slots: [Slot<u8>; SLOTS],
+    pub slots: [Slot<Members>; SLOTS],
     /// The requests that may still land, sorted.
     pub flight: Vec<Request>,
     pub owner: Owner,
@@ -115,19 +155,46 @@ impl World {
                 }
             },
             Request::Put { epoch, served, slot, id, revision } => {
+                let merges = self.left.mutant == Mutant::MergesFirst;
                 let found = &mut self.slots[usize::from(slot)];
-                if found.may_put(epoch, served, &id, revision) {
-                    *found = Slot::Record { epoch, id, revision };
+                if alone(found).may_put(epoch, served, &Some(id), revision) {
+                    let rest = if let Slot::Record { id: [_, rest], .. } = *found { rest } else { None };
+                    let members = [Some((id, revision)), rest.filter(|_| merges)];
+                    *found = Slot::Record { epoch, id: members, revision };
                     return Answer::Done;
                 }
+                refused_writer(found, epoch, |members| members[0].is_some_and(|(same, _)| same == id))
+            }
+            Request::PutSpan { epoch, served, slot, members } => {
+                let found = &mut self.slots[usize::from(slot)];
+                if found.may_put_span(epoch, served) {
+                    let revision = members.iter().flatten().map(|(_, revision)| revision).sum();
+                    *found = Slot::Record { epoch, id: members, revision };
+                    return Answer::Done;
+                }
+                let has_all = |there: &Members| {
+                    let mut pairs = there.iter().flatten().zip(members.iter().flatten());
+                    pairs.all(|((there, newest), (id, revision))| there == id && newest >= revision)
+                };
+                refused_writer(found, epoch, has_all)
+            }
+            Request::Update { epoch, served, slot, member, id, revision } => {
+                let ignores_epoch = self.left.mutant == Mutant::UpdatesAnyEpoch;
+                let found = &mut self.slots[usize::from(slot)];
+                let may_update = found.may_update(epoch, served) || ignores_epoch;
+                let member = usize::from(member);
                 match found {
-                    Slot::Erased => Answer::Gone,
-                    Slot::Fence { epoch: current } | Slot::Record { epoch: current, .. } if *current > epoch => {
-                        Answer::Superseded
+                    Slot::Record { epoch: owner, id: members, revision: changes }
+                        if may_update
+                            && members[member].is_some_and(|(same, older)| same == id && older < revision) =>
+                    {
+                        members[member] = Some((id, revision));
+                        (*owner, *changes) = (epoch, *changes + 1);
+                        Answer::Done
                     }
-                    // The log has this revision or a newer one.
-                    Slot::Record { id: same, .. } if *same == id => Answer::Done,
-                    _ => Answer::Changed,
+                    found => refused_writer(found, epoch, |members| {
+                        members[member].is_some_and(|(same, newest)| same == id && newest >= revision)
+                    }),
                 }
             }
             Request::Stamp { epoch, slot, read } => {
@@ -155,10 +222,20 @@ impl World {
     /// The records that a read shows.
     pub fn shown(&self) -> Known {
         let Some(tenure) = self.header else { return Known::default() };
-        self.slots.map(|slot| match slot {
-            Slot::Record { id, revision, .. } if slot.is_shown(tenure.served) => Some((id, revision)),
-            _ => None,
-        })
+        let mut known = [None; SLOTS];
+        for (slot, found) in self.slots.iter().enumerate().filter(|(_, found)| found.is_shown(tenure.served)) {
+            let Slot::Record { epoch, id: members, .. } = found else { continue };
+            for (known, member) in known[slot..].iter_mut().zip(members) {
+                // Of a message in two items, the one with the highest epoch and revision counts.
+                let age = |(_, revision): (u8, u32)| (*epoch, revision);
+                if let Some(member) = *member
+                    && known.is_none_or(|(newest, _)| newest < age(member))
+                {
+                    *known = Some((age(member), member));
+                }
+            }
+        }
+        known.map(|known| known.map(|(_, member)| member))
     }
 
     pub fn acknowledge(&mut self, slot: u8, id: u8, revision: u32) {
@@ -210,8 +287,25 @@ impl World {
                 Slot::Free => true,
                 Slot::Erased => false,
                 Slot::Fence { epoch: found } => found <= epoch,
-                Slot::Record { epoch: found, id: same, revision: newest } => {
-                    found < epoch || found == epoch && same == id && newest < revision
+                Slot::Record { epoch: found, id: [first, _], .. } => {
+                    found < epoch
+                        || found == epoch && first.is_some_and(|(same, newest)| same == id && newest < revision)
+                }
+            },
+            Request::PutSpan { epoch, served, slot, .. } => match slots[usize::from(slot)] {
+                Slot::Free => true,
+                Slot::Erased => false,
+                Slot::Fence { epoch: found } => found <= epoch,
+                Slot::Record { epoch: found, .. } => found < served,
+            },
+            Request::Update { epoch, slot, member, id, revision, .. } => match slots[usize::from(slot)] {
+                Slot::Free => true,
+                Slot::Erased => false,
+                Slot::Fence { epoch: found } => found <= epoch,
+                Slot::Record { epoch: found, id: members, .. } => {
+                    let is_older =
+                        members[usize::from(member)].is_some_and(|(same, newest)| same == id && newest < revision);
+                    found < epoch || (found == epoch || mutant == Mutant::UpdatesAnyEpoch) && is_older
                 }
             },
             Request::Stamp { epoch, slot, .. } => match slots[usize::from(slot)] {
@@ -229,7 +323,28 @@ impl World {
     }
 }
 
-fn refused_candidate(found: &Slot<u8>, candidate: u32) -> Answer {
+/// Returns what a put of a single message sees of an item.
+pub fn alone(found: &Slot<Members>) -> Slot<Option<u8>> {
+    match *found {
+        Slot::Free => Slot::Free,
+        Slot::Erased => Slot::Erased,
+        Slot::Fence { epoch } => Slot::Fence { epoch },
+        Slot::Record { epoch, id: [Some((id, revision)), None], .. } => Slot::Record { epoch, id: Some(id), revision },
+        Slot::Record { epoch, revision, .. } => Slot::Record { epoch, id: None, revision },
+    }
+}
+
+/// Returns the answer to a refused write of a record. `has` tells whether the item has this revision or a newer one.
+fn refused_writer(found: &Slot<Members>, writer: u32, has: impl FnOnce(&Members) -> bool) -> Answer {
+    match found {
+        Slot::Erased => Answer::Gone,
+        Slot::Fence { epoch } | Slot::Record { epoch, .. } if *epoch > writer => Answer::Superseded,
+        Slot::Record { id: members, .. } if has(members) => Answer::Done,
+        _ => Answer::Changed,
+    }
+}
+
+fn refused_candidate(found: &Slot<Members>, candidate: u32) -> Answer {
     match found {
         Slot::Erased => Answer::Gone,
         Slot::Fence { epoch } | Slot::Record { epoch, .. } if *epoch > candidate => Answer::Superseded,

@@ -98,7 +98,7 @@ fn value_at_another_place_is_refused() {
         }
         transaction.commit().unwrap();
     }
-    assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), 1, 0).unwrap(), [record(0, 1, "first")]);
-    let error = spool.batch(&call("CA"), &BTreeSet::new(), 2, usize::MAX).unwrap_err();
+    assert_eq!(spool.batch(&call("CA"), &BTreeSet::new(), &[], 1, 0).unwrap(), [record(0, 1, "first")]);
+    let error = spool.batch(&call("CA"), &BTreeSet::new(), &[], 2, usize::MAX).unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Damaged);
 }

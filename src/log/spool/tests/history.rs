@@ -17,6 +17,7 @@ pub(super) struct ModelCall {
     call_end: Option<CallEnd>,
     records: BTreeMap<u32, Record>,
     dead_letters: BTreeMap<u32, Record>,
+    spans: BTreeMap<u32, Span>,
 }
 
 impl Model {
@@ -27,6 +28,7 @@ impl Model {
             call_end: None,
             records: BTreeMap::new(),
             dead_letters: BTreeMap::new(),
+            spans: BTreeMap::new(),
         });
         call.update_lease(lease);
         call
@@ -66,6 +68,8 @@ impl Model {
             SpoolChange::Forget(id) => drop(self.0.remove(id)),
             SpoolChange::Closed(id)
             | SpoolChange::Stored(id, _)
+            | SpoolChange::Span(id, _)
+            | SpoolChange::Split(id, _)
             | SpoolChange::Discard(id, _)
             | SpoolChange::DeadLetter { call_id: id, .. } => {
                 let Some(call) = self.0.get_mut(id) else { return };
@@ -80,6 +84,8 @@ impl Model {
                         call.dead_letters.extend(call.records.remove_entry(&seq(key)));
                     }
                     SpoolChange::Closed(_) => call.call_end = None,
+                    SpoolChange::Span(_, span) => drop(call.spans.insert(span.first(), *span)),
+                    SpoolChange::Split(_, span) => drop(call.spans.remove(&span.first())),
                     _ => {}
                 }
             }
@@ -91,14 +97,16 @@ impl Model {
         let letters = spool.dead_letters(usize::MAX).unwrap();
         let calls = spool.calls(None, usize::MAX).unwrap().into_iter().map(|call| {
             let id = call.lease.call_id().clone();
-            let records = spool.batch(&id, &BTreeSet::new(), usize::MAX, usize::MAX).unwrap();
+            let records = spool.batch(&id, &BTreeSet::new(), &[], usize::MAX, usize::MAX).unwrap();
             assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
             let dead_letters: Vec<Record> =
                 letters.iter().filter(|it| it.call_id == id).filter_map(|it| it.record.clone()).collect();
             assert_eq!(call.dead_letters, dead_letters.iter().map(index).collect::<Vec<_>>());
             let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
+            let spans = call.spans.into_iter().map(|span| (span.first(), span)).collect();
             let (lease, opening, call_end) = (call.lease, call.opening, call.call_end);
-            (id, ModelCall { lease, opening, call_end, records: by_seq(records), dead_letters: by_seq(dead_letters) })
+            let (records, dead_letters) = (by_seq(records), by_seq(dead_letters));
+            (id, ModelCall { lease, opening, call_end, records, dead_letters, spans })
         });
         let model = Self(calls.collect());
         assert_eq!(spool.pending_bytes(), bytes(model.0.values().flat_map(|call| call.records.values())));
@@ -119,7 +127,7 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
     // One of the ids is a prefix of another.
     let id = prop::sample::select(vec!["CA", "CA1", "ü"]).prop_map(call);
     let text = prop_oneof![4 => Just(3_usize), 1 => Just(9_000)].prop_map(|length| "x".repeat(length));
-    (0..19, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
+    (0..22, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
         let record = record(seq, revision, &text);
         let key = RecordKey::of(&record);
         let lease = WriterLease::restored(call_id.clone(), epoch, epoch, (epoch == 2).then_some(7));
@@ -136,6 +144,8 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
             5 => SpoolChange::Discard(call_id, key),
             6..8 => SpoolChange::DeadLetter { call_id, key, reason: "too large".into() },
             8..11 => SpoolChange::Stored(call_id, key),
+            11..13 => SpoolChange::Span(call_id, Span::new(seq, seq + revision).unwrap()),
+            13 => SpoolChange::Split(call_id, Span::new(seq, seq + revision).unwrap()),
             _ => SpoolChange::Put(lease, record),
         }
     })

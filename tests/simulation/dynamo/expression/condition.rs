@@ -21,6 +21,8 @@ pub enum Condition {
 #[derive(Debug, Clone)]
 pub enum Operand {
     Path(String),
+    /// An entry of a map.
+    Nested(String, String),
     Value(Attribute),
 }
 
@@ -65,6 +67,10 @@ impl Operand {
     fn of<'a>(&'a self, item: Option<&'a Item>) -> Option<&'a Attribute> {
         match self {
             Self::Path(name) => item?.get(name),
+            Self::Nested(map, entry) => match item?.get(map)? {
+                Attribute::M(entries) => entries.get(entry),
+                _ => None,
+            },
             Self::Value(value) => Some(value),
         }
     }
@@ -74,7 +80,11 @@ impl Operand {
             let token = tokens.next()?;
             return Ok(Self::Value(placeholders.value(tokens.parameter(), token)?));
         }
-        Ok(Self::Path(tokens.path(placeholders)?))
+        let name = tokens.path(placeholders)?;
+        if tokens.takes(".") {
+            return Ok(Self::Nested(name, tokens.path(placeholders)?));
+        }
+        Ok(Self::Path(name))
     }
 
     /// Refuses a value without an order.

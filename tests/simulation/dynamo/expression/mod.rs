@@ -1,4 +1,5 @@
-//! Expressions: conditions, key conditions, updates and projections, of top-level attributes only.
+//! Expressions: conditions, key conditions, updates and projections, of top-level attributes. Conditions may also compare
+//! an entry of a map.
 
 mod condition;
 mod key_condition;

@@ -10,7 +10,7 @@ pub struct Tokens<'a> {
 }
 
 const TWO: [&str; 3] = ["<>", "<=", ">="];
-const ONE: &str = "=<>(),+-";
+const ONE: &str = "=<>(),+-.";
 
 impl<'a> Tokens<'a> {
     pub fn of(parameter: &'static str, text: &'a str) -> Result<Self, ServiceError> {

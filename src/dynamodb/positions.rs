@@ -1,29 +1,31 @@
-//! The positions that an older writer could fill: the next ones, and those that the log has not got.
+//! The positions that a late writer of a call could fill: the next ones, and those that the log has not got.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use crate::dynamodb::{Item, item, names};
+use super::{Item, item, names, span};
 use crate::message::Position;
 
-/// The most open positions of one kind that are returned: the last ones. A writer reads the header when it fills a hole,
-/// so it also learns there that it has lost its call.
-const MOST_OPEN: usize = 10_000;
-
-/// Returns the positions of messages and summaries.
+/// Returns the positions of messages and summaries. A span takes those of all its messages.
 pub(super) fn of_items(visible: &[Item]) -> BTreeSet<Position> {
-    let position = |item: &Item| {
+    let mut positions = BTreeSet::new();
+    for item in visible {
         let summary = item::read_number::<u32>(item, names::SUMMARY).and_then(NonZeroU32::new);
-        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ })?;
-        Some(summary.map_or_else(|| Position::message(seq), |number| Position::summary(seq, number)))
-    };
-    visible.iter().filter_map(position).collect()
+        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ });
+        match (span::of_item(item), seq, summary) {
+            (Some(span), ..) => positions.extend((span.first()..=span.last()).map(Position::message)),
+            (None, Some(seq), Some(number)) => drop(positions.insert(Position::summary(seq, number))),
+            (None, Some(seq), None) => drop(positions.insert(Position::message(seq))),
+            (None, None, _) => {}
+        }
+    }
+    positions
 }
 
 /// Returns the free positions that a writer of this list could fill: the next message and each one that is missing
 /// before it; the next summary after each message that no summary covers; and each missing summary, after every message
-/// that it could cover.
-pub(super) fn open(taken: &BTreeSet<Position>) -> Vec<Position> {
+/// that it could cover. At most so many of one kind are returned: the last ones, which come first.
+pub(super) fn open(taken: &BTreeSet<Position>, most: usize) -> Vec<Position> {
     let mut messages = BTreeSet::new();
     let mut summaries = Vec::new();
     for position in taken {
@@ -36,21 +38,21 @@ pub(super) fn open(taken: &BTreeSet<Position>) -> Vec<Position> {
     let covered = summaries.iter().map(|(_, after)| *after).max();
     let next_seq = messages.last().copied().max(covered).map_or(0, |last| last + 1);
     let free = (0..=next_seq).rev().filter(|seq| !messages.contains(seq) && *seq <= Position::MAX_SEQ);
-    let mut open: Vec<Position> = free.take(MOST_OPEN).map(Position::message).collect();
+    let mut open: Vec<Position> = free.take(most).map(Position::message).collect();
 
     // Summaries are numbered in the order of what they cover, so a missing one lies between its neighbours.
     let (mut number, mut from) = (1, 0);
     for (present, after) in summaries {
-        add_summaries(&mut open, number..present, from..after);
+        add_summaries(&mut open, most, number..present, from..after);
         (number, from) = (present + 1, after + 1);
     }
-    add_summaries(&mut open, number..number + 1, from..next_seq);
+    add_summaries(&mut open, most, number..number + 1, from..next_seq);
     open
 }
 
-fn add_summaries(open: &mut Vec<Position>, numbers: std::ops::Range<u32>, after: std::ops::Range<u32>) {
+fn add_summaries(open: &mut Vec<Position>, most: usize, numbers: std::ops::Range<u32>, after: std::ops::Range<u32>) {
     for number in numbers.filter(|number| *number <= Position::MAX_SUMMARIES).filter_map(NonZeroU32::new) {
-        open.extend(after.clone().rev().take(MOST_OPEN).map(|seq| Position::summary(seq, number)));
+        open.extend(after.clone().rev().take(most).map(|seq| Position::summary(seq, number)));
     }
 }
 
@@ -67,7 +69,7 @@ mod tests {
     }
 
     fn open_of(taken: impl IntoIterator<Item = Position>) -> Vec<Position> {
-        let mut open = open(&taken.into_iter().collect());
+        let mut open = open(&taken.into_iter().collect(), 10);
         open.sort_unstable();
         open
     }

@@ -1,0 +1,90 @@
+//! The messages of a span as one item, and back.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use super::attribute::{AttributeError, LEVELS};
+use super::keys::{self, ItemKey};
+use super::{Item, item, names};
+use crate::log::{CallId, LogError, Span};
+use crate::message::{MessageId, Position, Record};
+
+/// The levels that hold the attributes of a record: the message of the span, and its `record`.
+const OUTER_LEVELS: u8 = 2;
+
+/// No item has room for so many messages.
+const MOST_MEMBERS: u32 = 10_000;
+
+/// Returns the item of a span with all its messages.
+pub(super) fn to_item(call_id: &CallId, span: Span, records: &[Record]) -> Result<Item, LogError> {
+    let keys = item::keys(keys::partition_of(call_id), sort_key_of(span));
+    let mut item = item::of_entity(keys, names::ENTITY_SPAN);
+    item.insert(names::VERSION.to_owned(), item::number(names::SPAN_VERSION));
+    item.insert(names::LAST.to_owned(), item::number(span.last()));
+    let revisions = records.iter().map(|record| u64::from(record.revision()));
+    item.insert(names::CHANGES.to_owned(), item::number(revisions.sum::<u64>()));
+    for record in records {
+        item.insert(name_of(record.position().seq()), to_member(call_id, record)?);
+    }
+    Ok(item)
+}
+
+/// Returns a message as an attribute of its span's item.
+pub(super) fn to_member(call_id: &CallId, record: &Record) -> Result<AttributeValue, LogError> {
+    let mut attributes = item::attributes(record, LEVELS - OUTER_LEVELS)
+        .map_err(|source| item::not_storable(&ItemKey::new(call_id, record.position()), source))?;
+    // The name of the attribute has the number of the message.
+    attributes.remove(names::SEQ);
+    let mut member: Item =
+        [names::ID, names::REVISION].iter().filter_map(|name| attributes.remove_entry(*name)).collect();
+    member.insert(names::RECORD.to_owned(), AttributeValue::M(attributes));
+    Ok(AttributeValue::M(member))
+}
+
+/// Returns the name of the attribute of a message.
+pub(super) fn name_of(seq: u32) -> String {
+    format!("{}{seq}", names::MEMBER_PREFIX)
+}
+
+pub(super) fn sort_key_of(span: Span) -> String {
+    keys::sort_key_of(Position::message(span.first()))
+}
+
+/// Returns the span of an item; `None` if the item is no span.
+pub(super) fn of_item(item: &Item) -> Option<Span> {
+    if !item::is_span(item) {
+        return None;
+    }
+    let first = keys::position_of(item::sort_key(item)?)?.seq();
+    let span = item::read_number(item, names::LAST).and_then(|last| Span::new(first, last));
+    // Of a damaged item, at least the first place is taken.
+    span.filter(|span| span.last() - span.first() < MOST_MEMBERS).or_else(|| Span::new(first, first))
+}
+
+/// Returns the id and revision of a message in a span, without decoding it; `None` if the item does not have it.
+pub(super) fn identity(item: &Item, seq: u32) -> Option<(MessageId, u32)> {
+    item::identity(item.get(&name_of(seq))?.as_m().ok()?)
+}
+
+/// Returns the record of a message in a span.
+pub(super) fn record(item: &Item, call_id: &CallId, seq: u32) -> Result<Record, LogError> {
+    let position = Position::message(seq);
+    let read = || {
+        let missing = || AttributeError::new("its span does not have it");
+        let mut member = item.get(&name_of(seq)).and_then(|member| member.as_m().ok()).cloned().ok_or_else(missing)?;
+        let mut attributes = match member.remove(names::RECORD) {
+            Some(AttributeValue::M(attributes)) => attributes,
+            _ => HashMap::new(),
+        };
+        attributes.insert(names::SEQ.to_owned(), item::number(seq));
+        attributes.extend(member);
+        let others = attributes.remove(names::OTHERS);
+        let record = item::record(attributes, others)?;
+        if record.position() == position { Ok(record) } else { Err(AttributeError::new("it has another position")) }
+    };
+    read().map_err(|source| item::unreadable(&ItemKey::new(call_id, position), source))
+}
+
+#[cfg(test)]
+mod tests;

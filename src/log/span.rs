@@ -1,0 +1,56 @@
+//! [`Span`]: consecutive messages that a log stores as one item.
+
+use crate::message::Position;
+
+/// Consecutive messages of a call that a [log](super::CallLog::put_span) stores as one item, by their numbers. Spans are
+/// ordered by their first message, and the spans of a call do not overlap. A span keeps its messages for good. Summaries
+/// are in no span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    first: u32,
+    last: u32,
+}
+
+impl Span {
+    /// Returns the span of the messages from `first` to `last`, or `None` if `last` comes first or is no number of a
+    /// message.
+    pub const fn new(first: u32, last: u32) -> Option<Self> {
+        if first <= last && last <= Position::MAX_SEQ { Some(Self { first, last }) } else { None }
+    }
+
+    /// Returns the number of the first message.
+    pub const fn first(self) -> u32 {
+        self.first
+    }
+
+    /// Returns the number of the last message.
+    pub const fn last(self) -> u32 {
+        self.last
+    }
+
+    /// Returns whether the message at a position is in the span. A summary is in none.
+    pub const fn contains(self, position: Position) -> bool {
+        position.summary_number().is_none() && self.has(position)
+    }
+
+    /// Returns whether the message at a position is in the span, or the last message that a summary covers.
+    pub(crate) const fn has(self, position: Position) -> bool {
+        self.first <= position.seq() && position.seq() <= self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    #[test]
+    fn span_has_its_messages_and_no_summary() {
+        let span = Span::new(2, 4).unwrap();
+        let contained = (0..7).filter(|seq| span.contains(Position::message(*seq)));
+        assert_eq!(contained.collect::<Vec<_>>(), [2, 3, 4]);
+        assert!(!span.contains(Position::summary(3, NonZeroU32::MIN)));
+        assert_eq!((Span::new(3, 2), Span::new(0, Position::MAX_SEQ + 1)), (None, None));
+    }
+}
