@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | the header of a call | `CALL#<call id>` | `CALL` |
 //! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
+//! | a span of messages | `CALL#<call id>` | the key of its first message |
 //! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
 //! | a fence of a resumed call | `CALL#<call id>` | the key of the next message or summary |
 //! | the head of a content | `CONTENT#sha256:…` | `CONTENT` |
@@ -17,6 +18,11 @@
 //!
 //! One query returns a call's list in its order. The other attributes of a message or summary are the keys of the
 //! record's JSON, `entity`, the schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
+//!
+//! A span ([`Layout::Spans`]) has one attribute a message, `m<seq>`: a map of `id`, `revision` and `record`, which has the
+//! other keys of the record's JSON. It also has `last`, the `seq` of its last message, `rev`, a number that grows with each
+//! change, and `v` 2. A call may have both forms. Of a message that two items have, the one with the highest epoch and then
+//! the highest revision counts.
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]

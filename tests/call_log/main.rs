@@ -13,6 +13,7 @@ mod texts;
 
 use std::sync::Arc;
 
+use verbale::dynamodb::Layout;
 use verbale::log::{CallLog, JsonLines, MemoryLog};
 use verbale::testing::call_log_conformance;
 
@@ -37,6 +38,12 @@ async fn files_keep_the_contract() {
 #[tokio::test]
 async fn dynamodb_keeps_the_contract() {
     let log = dynamodb::log().await;
+    call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
+}
+
+#[tokio::test]
+async fn dynamodb_with_spans_keeps_the_contract() {
+    let log = dynamodb::log().await.with_layout(Layout::Spans);
     call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
 }
 

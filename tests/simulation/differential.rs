@@ -63,8 +63,6 @@ const CONDITIONS: &[&str] = &[
     "NOT (attribute_exists(#id) AND #n >= :number)",
     "#id = :missing",
     "log = :number",
-    "#map.#id = :text AND #map.#n < :more",
-    "attribute_exists(#map.#n) OR attribute_not_exists(#id.#n)",
     "#id",
 ];
 
@@ -117,15 +115,11 @@ fn attribute() -> impl Strategy<Value = AttributeValue> {
         collection::vec(select(TEXTS), 0..3)
             .prop_map(|texts| AttributeValue::Ss(texts.into_iter().map(str::to_owned).collect())),
         collection::vec(select(TEXTS).prop_map(text), 0..3).prop_map(AttributeValue::L),
-        (select(NUMBERS), select(TEXTS)).prop_map(|(number, id)| {
-            let number = AttributeValue::N(number.to_owned());
-            AttributeValue::M([("n".to_owned(), number), ("id".to_owned(), text(id))].into())
-        }),
     ]
 }
 
 fn item() -> impl Strategy<Value = Item> {
-    let names = select(&["n", "n", "id", "id", "a", "map", "log", "gsi1pk"][..]);
+    let names = select(&["n", "n", "id", "id", "a", "log", "gsi1pk"][..]);
     let listed = proptest::option::weighted(0.3, (select(&["d", "e"][..]), select(SORT_KEYS)));
     (key(), collection::vec((names, attribute()), 0..4), listed).prop_map(|(mut item, attributes, listed)| {
         item.extend(attributes.into_iter().map(|(name, attribute)| (name.to_owned(), attribute)));
@@ -174,7 +168,6 @@ impl Used {
             ("#n", "n"),
             ("#a", "a"),
             ("#missing", "missing"),
-            ("#map", "map"),
             ("#day", "gsi1pk"),
             ("#start", "gsi1sk"),
         ];
@@ -212,7 +205,6 @@ fn sorted(item: &Item) -> BTreeMap<&String, String> {
                     texts.sort();
                     format!("{texts:?}")
                 }
-                AttributeValue::M(values) => format!("{:?}", sorted(values)),
                 other => format!("{other:?}"),
             };
             (name, value)

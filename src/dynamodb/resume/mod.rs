@@ -47,6 +47,14 @@
 //!   happened yet, and the passes will read the record. Otherwise nobody reads the item, because its epoch is lower than
 //!   `fenced`, and the new writer may replace it.
 //!
+//! *A span is one item with several revisions.* It takes the places of all its messages, and a stamp compares `rev`, which
+//! grows with each change. A first write replaces what it finds as a whole: a fence, or an item that no read shows. If it
+//! kept a message of such an item, a read would show what a fenced writer wrote too late. A change of single messages
+//! needs an item that is shown, with an epoch no higher than the writer's, so a stamp stops it, and it brings back no item
+//! that was written too late. Each message that it changes has an older revision there, so it may land late or again.
+//! A writer knows the spans of its call from the read and from its spool, and puts no message of a span on its own in the
+//! order of its list.
+//!
 //! *A reclaim loses nothing either.* The stamps and fences of the candidate have a lower epoch than the writer now has. A
 //! stamp changes no revision, and the writer may replace a stamped item by a newer revision of the same message. It may
 //! replace a fence. A stamp or a fence that arrives late does not replace what the writer has written since, which has its
@@ -58,7 +66,7 @@
 //! An erasure replaces the header by a mark without an epoch, so each later step is refused. A hold changes the nonce; a
 //! candidate that finds its own epoch in the header goes on with the new nonce. `explorer` runs these rules in every order
 //! of two candidates, a writer with a spool, dead letters, holds, ends and erasures, with requests that land late, again or
-//! never. It finds a violation if a rule is left out.
+//! never, and with spans. It finds a violation if a rule is left out.
 
 #[cfg(test)]
 mod explorer;

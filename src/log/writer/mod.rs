@@ -198,7 +198,7 @@ impl LogWriter {
         // ones.
         let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };
         let next = manager.next_seq();
-        let spans = if self.log.stores_spans() { Spans::resumed(spans, next) } else { Spans::default() };
+        let spans = Spans::resumed(spans, next, self.log.stores_spans());
         Ok((manager, self.call_of(CallShared { left_out, spans, ..CallShared::new(lease, gap) }, ended)))
     }
 

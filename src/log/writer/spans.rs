@@ -26,11 +26,12 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// The spans of a call that was read: those that the log has, and the number of the next message.
-    pub fn resumed(mut known: Vec<Span>, next: u32) -> Self {
+    /// The spans of a call that was read: those that the log has, and the number of the next message. A log that forms no
+    /// spans may have some from another one, and changes of their messages go to them.
+    pub fn resumed(mut known: Vec<Span>, next: u32, forms: bool) -> Self {
         known.sort_unstable();
         let known: Vec<_> = known.into_iter().map(|span| (span, true)).collect();
-        Self { forms: true, has_caller: true, new_from: next.max(after(&known)), known }
+        Self { forms, has_caller: true, new_from: next.max(after(&known)), known }
     }
 
     /// Adds what the log and the spool have of the call.
@@ -225,7 +226,7 @@ mod tests {
     fn nothing_is_closed_that_may_have_been_put() {
         let mut spans = Spans::default();
         assert_eq!((spans.close(messages(&[(0, 1)]), 100), spans.new_from()), (vec![], None));
-        let resumed = Spans::resumed(vec![span(4, 5), span(1, 2)], 9);
+        let resumed = Spans::resumed(vec![span(4, 5), span(1, 2)], 9, true);
         assert_eq!(resumed.new_from(), Some(Position::message(9)));
         let found = [0, 1, 3, 4, 5, 6].map(|seq| resumed.of(Position::message(seq)));
         assert_eq!(found, [None, Some(span(1, 2)), None, Some(span(4, 5)), Some(span(4, 5)), None]);
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn spooled_span_does_not_replace_a_written_one() {
-        let mut spans = Spans::resumed(vec![span(0, 2)], 3);
+        let mut spans = Spans::resumed(vec![span(0, 2)], 3, true);
         spans.restore(span(0, 2));
         spans.restore(span(3, 5));
         assert!(spans.is_written(span(0, 2)) && !spans.is_written(span(3, 5)));

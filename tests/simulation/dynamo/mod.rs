@@ -143,30 +143,27 @@ impl Dynamo {
         self.server().forget_requests();
     }
 
-    /// Returns the id and revision of all items of a table that have both, and of the messages in spans, each with the key
-    /// of an item of its own. Of a message in two items, the newest revision counts.
+    /// Returns the id and revision of all items of a table that have both, and of each message in a span by its own key.
     pub fn revisions(&self, table: &str) -> BTreeMap<ItemKey, (String, u64)> {
         let server = self.server();
-        let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
-        let revision = |item: &Item| item.get("revision")?.as_n()?.parse::<u64>().ok();
-        let mut newest: BTreeMap<ItemKey, (String, u64)> = BTreeMap::new();
+        let mut revisions = BTreeMap::new();
         let mut add = |key: ItemKey, item: &Item| {
-            let Some(revision) = revision(item) else { return };
-            if newest.get(&key).is_none_or(|(_, known)| *known < revision) {
-                newest.insert(key, (operation::text_of(item, "id"), revision));
+            if let Some(revision) = item.get("revision").and_then(|revision| revision.as_n()?.parse().ok()) {
+                revisions.insert(key, (operation::text_of(item, "id"), revision));
             }
         };
-        for item in items {
-            let partition = operation::text_of(item, "pk");
-            add((partition.clone(), operation::text_of(item, "sk")), item);
-            for (name, value) in item {
-                let seq = name.strip_prefix('m').and_then(|seq| seq.parse::<u32>().ok());
-                if let (Some(seq), attribute::Attribute::M(message)) = (seq, value) {
-                    add((partition.clone(), format!("MSG#{seq:08}")), message);
+        for item in server.tables.get(table).into_iter().flat_map(table::Table::items) {
+            let key = |sort_key| (operation::text_of(item, "pk"), sort_key);
+            add(key(operation::text_of(item, "sk")), item);
+            for (name, member) in item {
+                if let (Some(seq), Attribute::M(member)) = (name.strip_prefix('m'), member)
+                    && let Ok(seq) = seq.parse::<u32>()
+                {
+                    add(key(format!("MSG#{seq:08}")), member);
                 }
             }
         }
-        newest
+        revisions
     }
 
     /// Waits until all requests in flight have been applied, including late ones.

@@ -58,10 +58,12 @@ impl World {
         trace.count("outage of hours", hours as u64);
         dynamo.set_plan(plan);
         trace.begin(&dynamo);
+        // The other half of the histories has the layout of an item a message.
         let layout = if seed % 2 == 1 { Layout::Spans } else { Layout::Messages };
         let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(layout);
         let log = Arc::new(log);
-        let spanning = (layout == Layout::Spans).then(|| Arc::new(Spanning::over(log.clone())));
+
+        let spanning = (seed % 2 == 1).then(|| Arc::new(Spanning::over(log.clone())));
 
         let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(seed)));
         settings = settings

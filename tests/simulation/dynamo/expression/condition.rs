@@ -11,8 +11,8 @@ pub enum Condition {
     Or(Box<Condition>, Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Not(Box<Condition>),
-    Exists(Vec<String>),
-    NotExists(Vec<String>),
+    Exists(String),
+    NotExists(String),
     Compare(Operand, Comparator, Operand),
     Between(Operand, Operand, Operand),
     BeginsWith(Operand, Operand),
@@ -20,8 +20,9 @@ pub enum Condition {
 
 #[derive(Debug, Clone)]
 pub enum Operand {
-    /// The names of an attribute and of values within it.
-    Path(Vec<String>),
+    Path(String),
+    /// An entry of a map.
+    Nested(String, String),
     Value(Attribute),
 }
 
@@ -48,8 +49,8 @@ impl Condition {
             Self::Or(one, other) => one.holds(item) || other.holds(item),
             Self::And(one, other) => one.holds(item) && other.holds(item),
             Self::Not(inner) => !inner.holds(item),
-            Self::Exists(path) => at(item, path).is_some(),
-            Self::NotExists(path) => at(item, path).is_none(),
+            Self::Exists(name) => item.is_some_and(|item| item.contains_key(name)),
+            Self::NotExists(name) => item.is_none_or(|item| !item.contains_key(name)),
             Self::Compare(one, comparator, other) => comparator.holds(one.of(item), other.of(item)),
             Self::Between(one, low, high) => {
                 Comparator::GreaterOrEqual.holds(one.of(item), low.of(item))
@@ -65,7 +66,11 @@ impl Condition {
 impl Operand {
     fn of<'a>(&'a self, item: Option<&'a Item>) -> Option<&'a Attribute> {
         match self {
-            Self::Path(path) => at(item, path),
+            Self::Path(name) => item?.get(name),
+            Self::Nested(map, entry) => match item?.get(map)? {
+                Attribute::M(entries) => entries.get(entry),
+                _ => None,
+            },
             Self::Value(value) => Some(value),
         }
     }
@@ -75,7 +80,11 @@ impl Operand {
             let token = tokens.next()?;
             return Ok(Self::Value(placeholders.value(tokens.parameter(), token)?));
         }
-        Ok(Self::Path(tokens.document_path(placeholders)?))
+        let name = tokens.path(placeholders)?;
+        if tokens.takes(".") {
+            return Ok(Self::Nested(name, tokens.path(placeholders)?));
+        }
+        Ok(Self::Path(name))
     }
 
     /// Refuses a value without an order.
@@ -120,16 +129,6 @@ impl Comparator {
     }
 }
 
-/// Returns the value at a path.
-fn at<'a>(item: Option<&'a Item>, path: &[String]) -> Option<&'a Attribute> {
-    let (first, rest) = path.split_first()?;
-    let within = |found: &'a Attribute, name: &String| match found {
-        Attribute::M(values) => values.get(name),
-        _ => None,
-    };
-    rest.iter().try_fold(item?.get(first)?, within)
-}
-
 fn or(tokens: &mut Tokens<'_>, placeholders: &mut Placeholders) -> Result<Condition, ServiceError> {
     let mut condition = and(tokens, placeholders)?;
     while tokens.takes("OR") {
@@ -156,13 +155,13 @@ fn not(tokens: &mut Tokens<'_>, placeholders: &mut Placeholders) -> Result<Condi
         return Ok(condition);
     }
     for (function, made) in [
-        ("attribute_exists", Condition::Exists as fn(Vec<String>) -> Condition),
+        ("attribute_exists", Condition::Exists as fn(String) -> Condition),
         ("attribute_not_exists", Condition::NotExists),
     ] {
         if tokens.takes_call(function) {
-            let path = tokens.document_path(placeholders)?;
+            let name = tokens.path(placeholders)?;
             tokens.expect(")")?;
-            return Ok(made(path));
+            return Ok(made(name));
         }
     }
     let parameter = tokens.parameter();

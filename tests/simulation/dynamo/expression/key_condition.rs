@@ -41,12 +41,9 @@ impl KeyCondition {
 
 fn name_of(condition: &Condition) -> Option<&str> {
     match condition {
-        Condition::Compare(Operand::Path(path), _, Operand::Value(_))
-        | Condition::Between(Operand::Path(path), Operand::Value(_), Operand::Value(_))
-        | Condition::BeginsWith(Operand::Path(path), Operand::Value(_)) => match path.as_slice() {
-            [name] => Some(name),
-            _ => None,
-        },
+        Condition::Compare(Operand::Path(name), _, Operand::Value(_))
+        | Condition::Between(Operand::Path(name), Operand::Value(_), Operand::Value(_))
+        | Condition::BeginsWith(Operand::Path(name), Operand::Value(_)) => Some(name),
         _ => None,
     }
 }

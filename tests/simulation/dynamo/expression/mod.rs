@@ -1,5 +1,5 @@
-//! Expressions: conditions, key conditions, updates and projections. Only conditions have paths into an
-//! attribute.
+//! Expressions: conditions, key conditions, updates and projections, of top-level attributes. Conditions may also compare
+//! an entry of a map.
 
 mod condition;
 mod key_condition;

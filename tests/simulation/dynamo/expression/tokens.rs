@@ -77,15 +77,6 @@ impl<'a> Tokens<'a> {
         self.peek().map_or(Ok(()), |next| Err(syntax(self.parameter, next)))
     }
 
-    /// Reads the name of an attribute and, after dots, those of values within it.
-    pub fn document_path(&mut self, placeholders: &mut Placeholders) -> Result<Vec<String>, ServiceError> {
-        let mut path = vec![self.path(placeholders)?];
-        while self.takes(".") {
-            path.push(self.path(placeholders)?);
-        }
-        Ok(path)
-    }
-
     /// Reads the name of an attribute, given directly or by a placeholder.
     pub fn path(&mut self, placeholders: &mut Placeholders) -> Result<String, ServiceError> {
         let token = self.next()?;

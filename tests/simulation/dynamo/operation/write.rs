@@ -161,7 +161,9 @@ fn allowed(
 /// Writes or deletes an item, and records it.
 pub fn write(table: &mut Table, key: Key, item: Option<Item>, effects: &mut Effects) -> (Option<Item>, u64) {
     let is_deletion = item.is_none();
-    let revision = item.as_ref().map(|item| text_of(item, "revision")).filter(|text| !text.is_empty());
+    let number =
+        |item: &Item| [text_of(item, "revision"), text_of(item, "rev")].into_iter().find(|text| !text.is_empty());
+    let revision = item.as_ref().and_then(number);
     let text = |value: &super::super::table::KeyValue| match value {
         super::super::table::KeyValue::Text(text) => text.clone(),
         other => format!("{other:?}"),
