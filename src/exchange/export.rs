@@ -1,12 +1,15 @@
 //! [`Export`]: a conversation as text, and the losses of the text.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use super::json::Json;
-use super::plain;
+use super::{pairs, plain};
 use crate::manager::MessagesManager;
-use crate::message::{Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolError, Value};
+use crate::message::{
+    Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolCallId, ToolError, Value,
+};
 
 /// A conversation as text of a format, with everything that the format cannot express.
 ///
@@ -104,6 +107,8 @@ pub(super) fn is_of_tools(content: &Content) -> bool {
 pub(super) struct Losses {
     list: Vec<(MessageId, Loss)>,
     message: Option<MessageId>,
+    /// The tool calls and results that lack their other half.
+    broken: HashSet<ToolCallId>,
 }
 
 impl Losses {
@@ -156,11 +161,19 @@ impl Losses {
         Json::Plain(value)
     }
 
-    /// Returns whether to write a content. Blank text was not heard, and no format has the contents of a newer version.
+    /// Returns whether to write a content. Blank text was not heard, no format has the contents of a newer version, and none
+    /// can read half of a tool pair.
     pub fn is_written(&mut self, content: &Content) -> bool {
         let is_unknown = matches!(content, Content::Unknown(_));
         self.note_if(is_unknown, Loss::Unknown);
-        !is_unknown && !content.is_blank()
+        !is_unknown && !content.is_blank() && self.is_paired(content)
+    }
+
+    /// Returns whether a content is no tool call or result, or not without its other half.
+    pub fn is_paired(&mut self, content: &Content) -> bool {
+        let is_broken = pairs::is_broken(&self.broken, content);
+        self.note_if(is_broken, Loss::ToolCall);
+        !is_broken
     }
 
     /// Returns the export of `text` with these losses.
@@ -175,6 +188,7 @@ pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     losses: &mut Losses,
     mut write: impl FnMut(&'a Message, Cow<'a, Contents>, &mut Losses),
 ) {
+    losses.broken = pairs::broken(manager);
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
         losses.set_message(message.id());
         if message.role() == Role::Summary {

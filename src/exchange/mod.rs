@@ -31,6 +31,7 @@ mod media;
 mod node;
 pub mod openai;
 mod options;
+mod pairs;
 mod plain;
 mod reason;
 pub mod versioned;

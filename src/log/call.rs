@@ -169,6 +169,21 @@ impl Call {
         Ok(LoggedCall { spans, ..LoggedCall::new(header.clone(), records.values().cloned().collect()) })
     }
 
+    /// The positions of the records.
+    pub fn positions(&self) -> impl Iterator<Item = Position> {
+        let records = if let Self::Known { records, .. } = self { Some(records) } else { None };
+        records.into_iter().flat_map(|records| records.keys().copied())
+    }
+
+    /// The revision of the record at a position.
+    pub fn revision_at(&self, position: Position) -> Option<u32> {
+        if let Self::Known { records, .. } = self {
+            records.get(&position).map(|record| record.revision())
+        } else {
+            None
+        }
+    }
+
     /// The header, if the call was opened.
     pub fn header(&self) -> Option<&CallHeader> {
         match self {

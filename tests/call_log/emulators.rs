@@ -8,12 +8,12 @@
 #![allow(clippy::print_stdout, reason = "`.ci/run` reads which checks ran")]
 
 use std::future::Future;
-use std::net::TcpListener;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region, SharedHttpClient};
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use serde_json::json;
+use tokio::net::TcpSocket;
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
 use verbale::log::CallLog;
@@ -57,9 +57,10 @@ fn dynalite_keeps_the_contract() {
 
 #[tokio::test]
 async fn refused_connection_is_retryable() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // Nobody listens at a port that is only bound, and nobody else can take it.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
     let log = DynamoLog::new(client(&url));
     assert!(log.put_record(&first(&call("CA1")), &message(0, 1)).await.unwrap_err().is_retryable());
     assert!(log.read_call(&call("CA1")).await.unwrap_err().is_retryable());

@@ -40,7 +40,7 @@ pub const FIRST: &str = "first";
 pub const SECOND: &str = "second";
 pub const KEEPS: [Keeps; 3] = [Keeps::NoSpool, Keeps::Stored, Keeps::Spooled];
 
-/// The layouts of a table, each with its name.
+/// The layouts of a table, each with its name. Each has all rounds.
 pub const LAYOUTS: &[(&str, Layout)] = &[
     ("messages", |log| log.with_layout(dynamodb::Layout::Messages)),
     ("spans", |log| log.with_layout(dynamodb::Layout::Spans)),

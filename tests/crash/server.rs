@@ -1,4 +1,4 @@
-//! [`Server`]: the embedded DynamoDB behind a socket, so that it outlives the processes that use it.
+//! [`Server`]: the embedded DynamoDB at a socket, so that it outlives the processes that use it.
 
 use std::fmt;
 use std::net::Ipv4Addr;

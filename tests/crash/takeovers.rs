@@ -1,7 +1,7 @@
 //! `kill -9` of two processes that take one call over from each other.
 //!
 //! The first process opens a call and writes it. The second one takes it over: while the first is alive, or after it was
-//! killed; and it may be killed itself at a request of the takeover. Afterwards a process that lives goes on, or knows that
+//! killed; and it may be killed itself at a request of the takeover. Afterwards a process that lives continues, or knows that
 //! it is fenced. At the end both are killed, a third takes the call over, and the spools of both are replayed. Then
 //! nothing acknowledged may be missing, nothing may be there twice, and each process that served knew everything that was
 //! acknowledged as stored before.
@@ -34,8 +34,8 @@ const PARALLEL: u64 = 4;
 const MAX_LINES: u64 = 40;
 /// A candidate is killed at one of so many requests, or soon after it serves.
 const MAX_REQUESTS: u64 = 40;
-/// The first process has gone on once so many more changes of it are stored.
-const GOES_ON: u64 = 20;
+/// The first process continues once so many more changes of it are stored.
+const CONTINUES: u64 = 20;
 
 #[test]
 #[ignore = "the other tests start and kill it"]
@@ -85,18 +85,18 @@ fn survive(url: &str) {
         let sum = |of: fn(&Outcome) -> usize| outcomes.iter().map(of).sum::<usize>();
         println!(
             "layout {name}: {} rounds, {} records stored, {} only spooled, {} candidates killed, {} of them before they \
-             served; {} first processes went on, {} were fenced",
+             served; {} first processes continued, {} were fenced",
             outcomes.len(),
             sum(|outcome| outcome.stored),
             sum(|outcome| outcome.letters),
             sum(|outcome| usize::from(outcome.candidate_died)),
             sum(|outcome| usize::from(outcome.candidate_died && !outcome.candidate_served)),
-            sum(|outcome| usize::from(outcome.went_on)),
+            sum(|outcome| usize::from(outcome.continued)),
             sum(|outcome| usize::from(outcome.was_fenced)),
         );
         if rounds.end - rounds.start >= if seed == SEED { ROUNDS } else { 5 * ROUNDS } {
             assert!(sum(|outcome| usize::from(outcome.candidate_died && !outcome.candidate_served)) > 0);
-            assert!(sum(|outcome| usize::from(outcome.went_on)) > 0 && sum(|outcome| outcome.letters) > 0);
+            assert!(sum(|outcome| usize::from(outcome.continued)) > 0 && sum(|outcome| outcome.letters) > 0);
             assert!(sum(|outcome| usize::from(outcome.was_fenced)) > 0);
         }
     }
@@ -109,7 +109,7 @@ struct Outcome {
     letters: usize,
     candidate_died: bool,
     candidate_served: bool,
-    went_on: bool,
+    continued: bool,
     was_fenced: bool,
 }
 
@@ -210,14 +210,14 @@ impl Round {
             self.kill(&mut second, SECOND);
         }
         if !first_dies {
-            // It goes on, once it has taken its call back from a silent candidate, or knows that it has lost the call.
+            // It continues, once it has taken its call back from a silent candidate, or knows that it has lost the call.
             let before = self.printed.lines_of(FIRST, "stored");
             self.read_until(|printed| {
-                printed.lines_of(FIRST, "stored") > before + GOES_ON
+                printed.lines_of(FIRST, "stored") > before + CONTINUES
                     || !insists && printed.lines_of(FIRST, "fenced") > 0
             });
             outcome.was_fenced = self.printed.lines_of(FIRST, "fenced") > 0;
-            outcome.went_on = !outcome.was_fenced;
+            outcome.continued = !outcome.was_fenced;
             assert!(candidate_dies || outcome.was_fenced, "{}: both write", self.repeat);
             if !candidate_dies && insists {
                 self.read_until(|printed| printed.lines_of(SECOND, "fenced") > 0);

@@ -8,6 +8,7 @@ mod anthropic;
 mod chat;
 mod converse;
 mod formats;
+mod holes;
 mod hostile;
 mod json_lines;
 mod openai;

@@ -18,6 +18,8 @@ use verbale::{Content, LastMessage, Record, Role, Value};
 use super::{Manager, START_MS, balanced, call_id, lease, settings};
 
 /// A watchdog, not a measurement: the embedded DynamoDB runs in real time.
+/// Starts of the card's number. Fewer digits may also be part of a time or an id.
+const CARD: [&[u8]; 2] = [b"4111 1111", b"1111 1111"];
 const LONG: Duration = Duration::from_secs(1_200);
 
 /// Text that is unique per number.
@@ -117,7 +119,7 @@ async fn redacted_text_reaches_no_content_store() {
     for said in manager.records().iter().flat_map(|record| record.contents().texts()) {
         assert_eq!(store.get(ContentId::of(said.as_bytes())).await.unwrap(), None);
     }
-    assert!(!memory.contains(b"4111"));
+    assert!(!CARD.iter().any(|digits| memory.contains(digits)));
 
     writer.erase(&call_id("CA1")).await.unwrap();
     assert!(store.is_empty());

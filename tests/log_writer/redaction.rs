@@ -60,6 +60,12 @@ async fn logged(log: &Faulty) -> Vec<Record> {
     log.read_call(&call_id("CA1")).await.unwrap().records
 }
 
+/// Looks for half of the card's number. Fewer digits may also be part of a time or an id.
+fn has_card(memory: &SpoolMemory) -> bool {
+    let halves: [&[u8]; 3] = [b"4111 1111", b"4111-1111", b"41111111"];
+    halves.iter().any(|half| memory.contains(half))
+}
+
 #[tokio::test(start_paused = true)]
 async fn card_number_reaches_neither_log_nor_spool() {
     let memory = SpoolMemory::default();
@@ -81,14 +87,14 @@ async fn card_number_reaches_neither_log_nor_spool() {
 
     assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 4);
     tokio::time::sleep(SOON).await;
-    assert!(writer.status().spooled == 4 && memory.contains(b"The card is") && !memory.contains(b"4111"));
+    assert!(writer.status().spooled == 4 && memory.contains(b"The card is") && !has_card(&memory));
     assert!(manager.records() == said, "the conversation keeps its text");
     balanced(&writer.status());
     task.abort();
     let _ = task.await;
 
     let crashed = memory.copy();
-    assert!(!crashed.contains(b"4111"));
+    assert!(!has_card(&crashed));
     log.always(&call_id("CA1"), Next::Go);
     let writer = started(&log, settings.with_spool(spool(&crashed)));
     assert_eq!(writer.flush(SOON).await, []);
@@ -107,7 +113,7 @@ async fn attributes_are_redacted_or_left_out() {
     let opened = [("CA1", "card 4111 1111 1111 1111"), ("CA2", "a secret"), ("CA3", "plain")];
     let calls = opened.map(|(id, note)| writer.open(header(id).with_attributes(attributes(note))).unwrap());
     assert_eq!(writer.flush(SOON).await, []);
-    assert!(!memory.contains(b"4111") && !memory.contains(b"secret"));
+    assert!(!has_card(&memory) && !memory.contains(b"secret"));
     let found = [attributes("card **** **** **** 1111"), Map::default(), attributes("plain")];
     for (call, found) in calls.iter().zip(found) {
         let stored = log.read_header(call.lease().call_id()).await.unwrap().unwrap();

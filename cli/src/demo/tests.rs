@@ -1,10 +1,10 @@
 //! Whole calls, played through the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
+use tokio::net::TcpSocket;
 use verbale::bedrock::BedrockMessage;
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
@@ -235,8 +235,10 @@ fn log_that_cannot_be_opened_is_reported_on_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("http://127.0.0.1:{port}");
+    // Nobody listens at a port that is only bound, and nobody else can take it.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
     for (arguments, expected) in [
         (
             ["--db", file.to_str().unwrap()],

@@ -3,6 +3,7 @@
 use crate::exchange::block::text_block;
 use crate::exchange::export::{Export, Loss, Losses, role_for_provider};
 use crate::exchange::json::Json;
+use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{is_web, known_image, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -33,12 +34,13 @@ type Blocks<'a> = Vec<(Order, Json<'a>)>;
 /// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role if the hint
 ///   is `user` or `assistant`.
 ///
-/// [Losses](Export::losses) are the summary; attachments that are left out; labels; the type of data, which is text here;
+/// [Losses](Export::losses) are the summary; half of a tool pair whose rest is missing; attachments that are left out; labels; the type of data, which is text here;
 /// the type of a failure. Pass the [summary](MessagesManager::last_summary) to the model in an instruction of your own,
 /// marked as data.
 pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     losses.note_summary(manager);
+    note_broken(manager, &mut losses);
     let mut system = Vec::new();
     for message in manager.system_messages() {
         losses.set_message(message.id());

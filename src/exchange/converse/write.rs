@@ -18,10 +18,11 @@ const UNTITLED: &str = "document";
 /// Consecutive messages of one role become one. A document without a title gets the name `document`. The export always
 /// leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and their parts.
 ///
-/// The export repairs nothing, so Bedrock may refuse it. For a request, use the [window](MessagesManager::to_raw) of a
+/// The export leaves out results without their calls, and calls whose result may be in a missing message. It repairs nothing
+/// else, so Bedrock may refuse it. For a request, use the [window](MessagesManager::to_raw) of a
 /// manager of `BedrockMessage`s.
 ///
-/// [Losses](Export::losses) are summaries; text that was not heard; attachments that are not the user's, that are neither
+/// [Losses](Export::losses) are summaries; text that was not heard; half of a tool pair; attachments that are not the user's, that are neither
 /// bytes nor at an `s3://` URL, or whose MIME type has no format in Converse; labels; the type of a failure and whether to
 /// retry; bytes in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
@@ -57,6 +58,9 @@ fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
 
 fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], losses: &mut Losses) {
     for content in contents {
+        if !losses.is_paired(content) {
+            continue;
+        }
         let block = match content {
             // Converse accepts attachments only from the user.
             Content::Media(_) | Content::Document(_) if message.role() != Role::User => Err(Loss::Attachment),

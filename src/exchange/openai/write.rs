@@ -6,6 +6,7 @@ use super::parts;
 use crate::exchange::block::text_block;
 use crate::exchange::export::{Export, Loss, Losses, each_message, role_for_provider, role_name};
 use crate::exchange::json::{Items, Json};
+use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{Fit, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -49,6 +50,7 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
 pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     losses.note_summary(manager);
+    note_broken(manager, &mut losses);
     let window: Vec<_> = manager.messages().collect();
     let mut chat = Chat::new(Fit::Window, window.iter().map(|wrapper| wrapper.message()));
     for message in manager.system_messages().map(W::message).chain(window.iter().map(|wrapper| wrapper.message())) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::lines;
+use super::lines::{self, Lines};
 use crate::log::CallId;
 use crate::log::call::Call;
 use crate::log::files;
@@ -24,7 +24,7 @@ impl CallFile {
         let mut file = Self::lock(&path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        let (call, end) = lines::read(&text, call_id)?;
+        let Lines { call, end, .. } = lines::read(&text, call_id)?;
         Ok(Self { file, path, call, end: end as u64 })
     }
 

@@ -1,5 +1,7 @@
 //! The lines of a call's file: records, headers, and the mark of an erased call.
 
+mod damaged;
+
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::log::call::Call;
 use crate::log::stored::StoredHeader;
 use crate::log::{CallHeader, CallId, Day};
+use crate::manager::LeftOut;
 use crate::message::Record;
+use damaged::Damaged;
 
 /// The start of the only line of an erased call.
 const ERASED: &[u8] = b"{\"erased\":";
@@ -63,13 +67,22 @@ fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Reads the file of a call, and returns the call and the offset where the last whole line ends. The rest was torn by a
-/// crash.
+/// What the file of a call holds.
+pub(super) struct Lines {
+    pub call: Call,
+    /// The offset where the last whole line ends. The rest was torn by a crash.
+    pub end: usize,
+    /// The records whose lines are damaged.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Reads the file of a call without its damaged records.
 ///
-/// Fails if a line cannot be read or is the header of another call. The error does not quote the line.
-pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
+/// Fails if the last header cannot be read or is that of another call, because it says who writes the call, and if no line
+/// can be read. The error does not quote a line.
+pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<Lines> {
     let mut call = Call::default();
-    let mut end = 0;
+    let (mut end, mut damaged, mut lost_header) = (0, Vec::new(), None);
     for (number, line) in (1..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
         if !line.ends_with(b"\n") {
             break;
@@ -78,14 +91,26 @@ pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
         if line.starts_with(ERASED) {
             call = Call::Erased(serde_json::from_slice(line).ok().as_ref().and_then(erased_day));
         } else if line.starts_with(HEADER) {
-            let header = header(line).filter(|header| header.call_id() == call_id);
-            call.set_header(header.ok_or_else(|| bad_line(number, "the header of this call in a known version"))?);
-        } else {
-            let record = serde_json::from_slice::<Record>(line).map_err(|_| bad_line(number, "a record"))?;
+            match header(line).filter(|header| header.call_id() == call_id) {
+                Some(header) => {
+                    call.set_header(header);
+                    lost_header = None;
+                }
+                None => lost_header = Some(number),
+            }
+        } else if let Ok(record) = serde_json::from_slice::<Record>(line) {
             call.replay(record);
+        } else {
+            damaged.push(Damaged::of(number, line));
         }
     }
-    Ok((call, end))
+    if let Some(number) = lost_header {
+        return Err(bad_line(number, "the header of this call in a known version"));
+    }
+    match (&call, damaged.first()) {
+        (Call::Unknown, Some(first)) => Err(bad_line(first.number, "a record")),
+        _ => Ok(Lines { left_out: damaged::left_out(&call, damaged), call, end }),
+    }
 }
 
 /// Returns the last header in the file of a call; `None` if the call was never opened or was erased.

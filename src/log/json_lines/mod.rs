@@ -18,13 +18,15 @@ use super::{
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use call_file::CallFile;
+use lines::Lines;
 
 /// A log in a directory: one file per call, one line per record.
 ///
 /// This log suits development, services that keep their log on the host, and inspection with a pager and `jq`. Each
 /// file contains [records](Record) in their JSON form, and a line `{"call": …}` for the header each time it is set; the
-/// last header and the newest revision of each message count. Files are append-only. A line that a crash has torn is
-/// ignored, and the next write cuts it off. Files are readable by their owner only (0600) where the system supports it.
+/// last header and the newest revision of each message count. Files are append-only. A last line that a crash has torn is
+/// ignored, and the next write cuts it off. A damaged line before it is [left out](LoggedCall::left_out), unless it is the
+/// last header or nothing else can be read. Files are readable by their owner only (0600) where the system supports it.
 /// Any call id gives a safe file name: `CA1` is in `call-+c+a1.jsonl`.
 ///
 /// **This log blocks.** The futures do their work in the first poll and need no async runtime. On a runtime, await them
@@ -144,8 +146,11 @@ impl CallLog for JsonLines {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LoggedCall::default()),
                 Err(error) => return Err(failed(error)),
             };
-            let (call, _) = lines::read(&text, call_id).map_err(failed)?;
-            call.read(call_id, self.now_s())
+            let Lines { call, left_out, .. } = lines::read(&text, call_id).map_err(failed)?;
+            let logged = call.read(call_id, self.now_s())?;
+            // An expired call is empty.
+            let is_there = logged.header.is_some() || !logged.records.is_empty();
+            Ok(if is_there { LoggedCall { left_out, ..logged } } else { logged })
         })
     }
 

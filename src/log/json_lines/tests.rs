@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::log::{CallEnd, LogErrorKind, Tenant};
+use crate::message::Position;
 
 fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -115,20 +116,29 @@ fn torn_line_is_ignored_and_repaired_by_the_next_write() {
     }
 }
 
+fn write(log: &JsonLines, lines: &[&str]) -> String {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(log.path(&call()), &text).unwrap();
+    text
+}
+
 #[test]
-fn unreadable_line_is_named_and_not_quoted() {
+fn unreadable_header_is_named_and_not_quoted() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path());
     put(&log, &[message(0, 1)]);
-    for (bad, what) in [
-        ("{\"id\": \"the caller's words\"}\n", "a record"),
-        ("\n", "a record"),
-        ("{\"call\":{\"id\":\"CA2\",\"started\":7},\"v\":1}\n", "the header of this call in a known version"),
-        ("{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":2}\n", "the header of this call in a known version"),
+    let record = serde_json::to_string(&message(0, 1)).unwrap();
+    let header = "the header of this call in a known version";
+    let [good, other, later] = [("CA1", 1), ("CA2", 1), ("CA1", 2)]
+        .map(|(id, version)| format!("{{\"call\":{{\"id\":\"{id}\",\"started\":7}},\"v\":{version}}}"));
+    for (lines, number, what) in [
+        (vec![record.as_str(), other.as_str()], 2, header),
+        (vec![&good, &record, &later, &record], 3, header),
+        // Nothing of such a file can be read, so it may be the file of an erased call.
+        (vec!["{\"erasd\":\"2025-04-16\",\"id\":\"the caller's words\"}"], 1, "a record"),
+        (vec![""], 1, "a record"),
     ] {
-        let mut text = serde_json::to_string(&message(0, 1)).unwrap();
-        text += &format!("\n{bad}");
-        fs::write(log.path(&call()), &text).unwrap();
+        let text = write(&log, &lines);
         let error = ready(log.read_call(&call())).unwrap_err();
         assert!(!error.is_retryable());
         assert_eq!(
@@ -136,13 +146,69 @@ fn unreadable_line_is_named_and_not_quoted() {
             "reading call CA1 in its file failed; the source of this error says why; fix the cause, then retry"
         );
         let source = std::error::Error::source(&error).unwrap().to_string();
-        let expected = format!("line 2 is not {what}; check the file, another program may have written it");
+        let expected = format!("line {number} is not {what}; check the file, another program may have written it");
         assert_eq!(source, expected);
         assert!(ready(log.put_record(&call().into(), &message(1, 1))).is_err());
         assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text, "nothing was written");
     }
+    // A later header replaces it.
+    write(&log, &[&other, &record, &later, &good]);
+    assert_eq!((ready(log.read_call(&call())).unwrap().header.unwrap().started_ms(), read(&log).len()), (7, 1));
+
+    write(&log, &[&other]);
     ready(log.erase_call(&call())).unwrap();
     assert_eq!(ready(log.read_call(&call())).unwrap_err().kind(), LogErrorKind::Erased);
+}
+
+/// Whatever byte of a file is damaged, the other lines are read.
+#[test]
+fn damaged_record_is_left_out_and_the_others_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    let record = |seq, revision| serde_json::to_string(&message(seq, revision)).unwrap();
+    put(&log, &[message(0, 1)]);
+    let damaged = |text: &str, with: &str| record(1, 2).replace(text, with);
+    for (bad, position, is_left_out) in [
+        (damaged("caller's", "caller's\""), 1, true),
+        (damaged("\"message\":{", "\"message\":["), 1, true),
+        // An older revision than the readable one is not missed.
+        (record(0, 1).replace("timing", "tim\"ing"), 0, false),
+        (record(0, 2).replace("timing", "tim\"ing"), 0, true),
+        // A line without its position is the record that is missing between the others.
+        (damaged("\"seq\":1,", "\"seq\":1x,"), 1, true),
+        ("the caller's words".to_owned(), 1, true),
+        (String::new(), 1, true),
+    ] {
+        let text = write(&log, &[&record(0, 1), &bad, &record(2, 1)]);
+        let logged = ready(log.read_call(&call())).unwrap();
+        assert_eq!(logged.records, [message(0, 1), message(2, 1)], "{bad}");
+        let left_out: Vec<_> = logged.left_out.iter().map(|left_out| left_out.position).collect();
+        assert_eq!(left_out, if is_left_out { vec![Position::message(position)] } else { vec![] }, "{bad}");
+        for left_out in &logged.left_out {
+            let reason = "line 2 of the call's file is not a record; another program may have written it";
+            assert_eq!(&*left_out.reason, reason, "{bad}");
+        }
+        // The call continues, and the record can be stored again.
+        assert_eq!(put(&log, &[message(3, 1), message(1, 2)]), [Put::Written, Put::Written], "{bad}");
+        assert_eq!(read(&log).len(), 4);
+        assert!(fs::read_to_string(log.path(&call())).unwrap().starts_with(&text), "nothing was removed");
+    }
+    let torn = format!("{}\n{}\n{}", record(0, 1), &record(1, 1)[..40], &record(2, 1)[..40]);
+    fs::write(log.path(&call()), torn).unwrap();
+    let logged = ready(log.read_call(&call())).unwrap();
+    assert_eq!((logged.records.len(), logged.left_out.len()), (1, 1), "the torn line is none");
+}
+
+#[test]
+fn damaged_summary_is_left_out_as_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    put(&log, &[message(0, 1)]);
+    let summary = r#"{"id":"01JRZJ1675E4S7Y4ZD7RNWNXWB","after":1,"summary":1,"revision":1,"message":{"role":"#;
+    write(&log, &[&serde_json::to_string(&message(0, 1)).unwrap(), summary]);
+    let left_out = ready(log.read_call(&call())).unwrap().left_out;
+    assert_eq!(left_out[0].position, Position::summary(1, std::num::NonZeroU32::MIN));
+    assert_eq!((left_out.len(), left_out[0].role), (1, Some(crate::Role::Summary)));
 }
 
 #[test]

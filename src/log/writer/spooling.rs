@@ -1,5 +1,7 @@
 //! The task's side of the spool: gathers changes, commits them one batch at a time, and applies the results.
 
+mod later;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +30,7 @@ pub(super) struct Spooling {
     committing: Batch,
     pub(super) unread: Unread,
     /// Commands that wait for the current work of the spool, or for its next one.
-    pub(super) later: Vec<Command>,
+    later: Vec<Command>,
     /// True if a commit precedes the next read.
     commits_next: bool,
     /// The trouble of a deleted or replaced file is shown until then at least.
@@ -82,11 +84,6 @@ impl Spooling {
 
     pub fn is_idle(&self) -> bool {
         self.unread.is_done() && self.running.is_empty() && !self.has_changes()
-    }
-
-    /// The changes that are not committed yet.
-    pub fn gathered(&self) -> impl Iterator<Item = &SpoolChange> {
-        self.committing.changes.iter().chain(&self.next.changes)
     }
 
     fn has_changes(&self) -> bool {
@@ -292,13 +289,5 @@ impl WriterTask {
     pub(super) fn hold_for_commit(&mut self, key: &Key) {
         self.hold_until_committed(key);
         self.start_commit();
-    }
-
-    /// Answers an erasure after the queued changes are committed.
-    pub(super) fn reply_after_commit(&mut self, erased: Erased) {
-        match &mut self.spooling {
-            Some(spooling) if !spooling.next.changes.is_empty() => spooling.next.erased.push(erased),
-            _ => erased.send(),
-        }
     }
 }

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::WriterTask;
-use super::shared::Command;
-use super::spooling::Spooling;
-use crate::log::spool::{Spool, SpoolChange, SpooledCall};
-use crate::log::{CallId, LogError, RecordKey};
+use crate::log::spool::{Spool, SpooledCall};
+use crate::log::{CallId, LogError};
 
 /// The calls of an earlier process that the task has not read from the spool yet.
 ///
@@ -128,30 +126,6 @@ impl WriterTask {
         self.recover(found);
     }
 
-    /// Handles a command again after the spool has done its work.
-    pub(super) fn handle_later(&mut self, command: Command) {
-        if let Some(spooling) = &mut self.spooling {
-            spooling.later.push(command);
-        }
-    }
-
-    /// Returns true if the next commits make dead letters of spooled records. A spool that fails keeps nobody waiting.
-    pub(super) fn is_burying(&self) -> bool {
-        self.spooling.as_ref().is_some_and(|spooling| {
-            let is_dead_letter = |change: &SpoolChange| matches!(change, SpoolChange::DeadLetter { .. });
-            spooling.accepts_records() && spooling.gathered().any(is_dead_letter)
-        })
-    }
-
-    /// Returns the dead letters that the spool still has, because their removal is not committed yet.
-    pub(super) fn discarded(&self) -> BTreeSet<(CallId, RecordKey)> {
-        let discarded = |change: &SpoolChange| match change {
-            SpoolChange::Discard(call_id, key) => Some((call_id.clone(), *key)),
-            _ => None,
-        };
-        self.spooling.iter().flat_map(Spooling::gathered).filter_map(discarded).collect()
-    }
-
     /// Returns how many spooled records the next piece may have; zero if the task knows enough.
     pub(super) fn room_for_spooled(&self) -> usize {
         let most = (self.settings.max_bytes / BYTES_PER_RECORD).max(1);
@@ -202,33 +176,5 @@ mod tests {
         assert!(!unread.is_done());
         assert_eq!(unread.add(unread.next().unwrap(), vec![]), []);
         assert!(unread.is_done() && unread.next().is_none() && unread.is_read(&CallId::new("CE").unwrap()));
-    }
-
-    #[cfg(feature = "testing")]
-    #[tokio::test]
-    async fn letters_are_listed_after_the_commit_that_makes_them() {
-        use std::sync::Arc;
-
-        use crate::log::writer::spooling::next_done;
-        use crate::log::{LogWriter, MemoryLog, SpoolSettings, WriterSettings};
-        use crate::message::Position;
-
-        let spool = Arc::new(crate::testing::SpoolMemory::default().open(SpoolSettings::default()).unwrap());
-        let settings = WriterSettings::default().with_spool(spool);
-        let (_writer, mut task) = LogWriter::new(Arc::new(MemoryLog::default()), settings);
-        let key = RecordKey { position: Position::message(0), id: crate::MessageId::from(1), revision: 1 };
-        let call_id = CallId::new("CA").unwrap();
-        task.queue_change(SpoolChange::DeadLetter { call_id, key, reason: "refused".into() });
-        let (reply, mut listed) = tokio::sync::oneshot::channel();
-        task.handle(Command::ReadDeadLetters { call_id: None, reply });
-        let mut works = 0;
-        while listed.try_recv().is_err() {
-            assert!(task.is_burying() && works < 3);
-            task.start_commit();
-            let done = next_done(&mut task.spooling).await.unwrap();
-            task.on_spool_done(done);
-            works += 1;
-        }
-        assert!(works > 0 && !task.is_burying());
     }
 }
