@@ -166,6 +166,18 @@ impl Dynamo {
         revisions
     }
 
+    /// Returns the sort keys of the first and the last message of each span of a partition.
+    pub fn spans(&self, table: &str, partition: &str) -> Vec<(String, String)> {
+        let server = self.server();
+        let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
+        let of_partition = items.filter(|item| operation::text_of(item, "pk") == partition);
+        let span = |item: &Item| {
+            let last: u32 = item.get("last")?.as_n()?.parse().ok()?;
+            Some((operation::text_of(item, "sk"), format!("MSG#{last:08}")))
+        };
+        of_partition.filter_map(span).collect()
+    }
+
     /// Waits until all requests in flight have been applied, including late ones.
     pub async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(fault::GHOST_MS.end() + 1)).await;
