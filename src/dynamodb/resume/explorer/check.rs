@@ -3,7 +3,7 @@
 use super::Mutant;
 use super::candidate::Stage;
 use super::owner::Phase;
-use super::world::{Action, Known, Request, Step, World, alone};
+use super::world::{Action, Known, Request, Revised, Step, World, alone};
 use crate::dynamodb::rules::Slot;
 use crate::log::Standing;
 
@@ -27,7 +27,7 @@ pub fn broken(world: &World) -> Option<String> {
                 candidate.epoch
             ));
         }
-        let is_foreign = |(shown, known): (&Option<(u8, u32)>, &Option<(u8, u32)>)| {
+        let is_foreign = |(shown, known): (&Option<Revised>, &Option<Revised>)| {
             shown.is_some_and(|(shown, _)| known.is_none_or(|(known, _)| known != shown))
         };
         if candidate.epoch == tenure.served

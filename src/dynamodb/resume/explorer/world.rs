@@ -8,11 +8,14 @@ use crate::log::{Nonce, Refused, Tenure, TenureChange, TenureStep};
 
 pub const SLOTS: usize = 4;
 
+/// A message and its revision.
+pub type Revised = (u8, u32);
+
 /// A message and its revision in each slot.
-pub type Known = [Option<(u8, u32)>; SLOTS];
+pub type Known = [Option<Revised>; SLOTS];
 
 /// The messages of an item and their revisions: that of its slot, and that of the next one, if the item is a span.
-pub type Members = [Option<(u8, u32)>; 2];
+pub type Members = [Option<Revised>; 2];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Request {
