@@ -14,8 +14,9 @@ use super::state::{Attached, State};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallWriter, LogError};
 use crate::manager::MessagesManager;
+use crate::memory::Fact;
 use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolResult};
-use crate::turn::{Host, Observer};
+use crate::turn::{Core, Host, Observer};
 
 /// A conversation that many tasks share. Clones are the same conversation.
 ///
@@ -201,6 +202,15 @@ impl Conversation {
     /// Returns the tool calls without a result, in order.
     pub fn open_tool_calls(&self) -> Vec<ToolCall> {
         self.state().core.open_calls()
+    }
+
+    /// Returns what the caller, the assistant and tools said: the latest value of each slot, oldest first, those of tools
+    /// last.
+    ///
+    /// Covers the messages in memory, and those that left it after a request. Searches the last messages again, which
+    /// takes time in proportion to their length.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.with(Core::all_facts)
     }
 
     /// Returns an empty prompt for this conversation. Applying it while a run or a live call owns the turns is allowed;

@@ -56,7 +56,6 @@ pub(crate) use restore::Expected;
 pub use summarizing::Summarizing;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-pub(crate) use crate::message::json_on_one_line;
 use crate::message::{Message, MessageId, MessageWrapper, Record};
 use calls::Calls;
 use changes::Revisions;

@@ -1,9 +1,10 @@
 //! The memory: the text in the prompt that replaces turns outside the window.
 //!
-//! Owns the summarisers, the history of tool calls, and the text of the memory. Calls a model only when a summary is
+//! Owns the summarisers, the facts, the history of tool calls, and the text of the memory. Calls a model only when a summary is
 //! requested, and never changes a conversation.
 
 mod extractive;
+mod facts;
 mod history;
 mod prompt;
 mod prompted;
@@ -12,6 +13,8 @@ mod prompted;
 mod cuts_tests;
 
 pub use extractive::ExtractiveSummarizer;
-pub(crate) use history::{Attempt, ToolHistory};
-pub(crate) use prompt::{LATE_RESULT, TOOL_RULE, prompt};
+pub(crate) use facts::FactTable;
+pub use facts::{Fact, FactFinder, FactSource, RuleFactFinder};
+pub(crate) use history::{Attempt, Listing, ToolHistory};
+pub(crate) use prompt::{LATE_RESULT, Memory, TOOL_RULE};
 pub use prompted::ModelSummarizer;

@@ -40,6 +40,7 @@ pub struct Policy {
     tokens: Option<Marks<Tokens>>,
     messages: Option<Marks<usize>>,
     keep_turns: usize,
+    memory: Tokens,
 }
 
 /// The limits in one measure; `low` is at most `high`.
@@ -63,6 +64,7 @@ impl Default for Policy {
             tokens: Some(Marks::new(Tokens::new(1_000), Tokens::new(4_000))),
             messages: Some(Marks::new(12, 40)),
             keep_turns: 2,
+            memory: Tokens::new(800),
         }
     }
 }
@@ -88,6 +90,21 @@ impl Policy {
     pub fn with_keep_turns(mut self, keep_turns: usize) -> Self {
         self.keep_turns = keep_turns.max(1);
         self
+    }
+
+    /// Sets the maximum length of the memory, in tokens of four bytes; 800 by default, and 25 more for each act. The memory
+    /// is not longer than the turns that it replaces either.
+    ///
+    /// The summary gives way first, then the results of lookups, then facts, then the details of acts. Each act always has
+    /// a line.
+    #[must_use]
+    pub fn with_memory(mut self, tokens: u64) -> Self {
+        self.memory = Tokens::new(tokens);
+        self
+    }
+
+    pub(crate) fn memory(&self) -> Tokens {
+        self.memory
     }
 
     /// Chooses where to cut the window and returns the index of the cut.

@@ -13,7 +13,7 @@ use super::record::Recorder;
 use super::setup::Setup;
 use crate::log::CallId;
 use crate::manager::MessagesManager;
-use crate::memory::ToolHistory;
+use crate::memory::{FactTable, ToolHistory};
 use crate::message::{MessageId, MessageWrapper, PlainMessage, Position, ToolCall, ToolCallId};
 use crate::model::NoResult;
 use crate::policy::{Calibrated, CharacterEstimator, Tokens};
@@ -42,6 +42,8 @@ pub(crate) trait Host: Clone + Send + Sync + 'static {
 pub(crate) struct Core {
     pub manager: Manager,
     pub tools_used: ToolHistory,
+    /// The facts in the messages up to the last request.
+    pub facts: FactTable,
     pub setup: Setup,
     pub ear: Box<dyn Ear>,
     pub estimator: Calibrated<CharacterEstimator>,
@@ -130,6 +132,7 @@ impl Core {
                 .map(|used| used.id().clone())
                 .collect(),
             tools_used,
+            facts: FactTable::default(),
             manager,
             setup,
             ear: Box::new(Nobody),

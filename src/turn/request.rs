@@ -7,13 +7,16 @@ use super::end::TurnFailure;
 use super::event::{CallEvent, SpeechId, SummaryOutcome};
 use super::setup::Setup;
 use super::spans;
-use crate::memory::{self, ExtractiveSummarizer, LATE_RESULT, TOOL_RULE};
+use crate::memory::{ExtractiveSummarizer, Fact, LATE_RESULT, Listing, Memory, TOOL_RULE};
 use crate::message::{
     Content, Message, MessageWrapper, PLACEHOLDER, PlainMessage, Position, RequestRecord, Role, Text, ToolCallId,
-    is_blank,
+    ToolResult, is_blank,
 };
 use crate::model::{ModelRequest, Usage};
 use crate::policy::{TokenEstimator, Tokens};
+
+/// The number of messages before a searched one that may help to understand it.
+const CONTEXT: usize = 3;
 
 /// A request that is ready to be sent.
 pub(super) struct Prepared {
@@ -61,9 +64,7 @@ impl Core {
 
     /// Builds a request without tools and settings. Returns `None` if the window is empty.
     fn prompt(&mut self) -> Option<ModelRequest> {
-        if std::mem::take(&mut self.tools_are_stale) {
-            self.tools_used.rebuild(self.manager.all().map(PlainMessage::message));
-        }
+        self.refresh();
         let max_window = self.setup.max_window;
         let mut window = self.window();
         if self.tokens(&window) > max_window && self.summarize_now() {
@@ -76,15 +77,70 @@ impl Core {
             let text = if self.news.is_empty() { PLACEHOLDER } else { LATE_RESULT };
             window.push(Message::new(0.into(), Position::message(0), Role::User, text.into(), 0));
         }
-        let results = contents(&window).filter_map(Content::as_result);
-        let answered: HashSet<&ToolCallId> = results.map(|result| result.tool_call_id()).collect();
-        let summary = self.manager.last_summary().map(PlainMessage::message);
-        let memory = memory::prompt(summary, left_out, &self.tools_used, &|id| answered.contains(id));
+        let memory = self.memory(&window, left_out);
         self.estimated = self.estimator.uncorrected(&window);
         let mut request = ModelRequest::new(window);
         request.memory = memory;
         (request.system, request.late_system) = self.system();
         Some(request)
+    }
+
+    /// Writes the memory of the messages before the window.
+    fn memory(&mut self, window: &[Message], left_out: usize) -> Option<Text> {
+        let window_from =
+            window.iter().find(|message| !message.is_fake()).map_or(0, |message| message.position().seq());
+        self.find_facts(window_from);
+        let results = contents(window).filter_map(Content::as_result);
+        let answered: HashSet<&ToolCallId> = results.map(ToolResult::tool_call_id).collect();
+        // The model answers the results at the end of the window now, so the memory need not point to them.
+        let end = window.last().filter(|message| message.role() == Role::User).map(Message::contents);
+        let news: HashSet<&ToolCallId> = end
+            .into_iter()
+            .flat_map(|contents| contents.iter().rev())
+            .map_while(|content| content.as_result().map(ToolResult::tool_call_id))
+            .collect();
+        let tools = &self.setup.tools;
+        let memory = Memory {
+            summary: self.manager.last_summary().map(PlainMessage::message),
+            left_out,
+            tools: &self.tools_used,
+            facts: &self.facts,
+            listing: Listing {
+                is_visible: &|id| answered.contains(id),
+                is_news: &|id| news.contains(id),
+                is_read_only: &|name| tools.get(name).is_some_and(|tool| !tool.acting.may_act()),
+            },
+            window_from,
+            limit: self.setup.memory,
+        };
+        memory.text()
+    }
+
+    /// Returns the latest facts of the call.
+    pub fn all_facts(&mut self) -> Vec<Fact> {
+        self.refresh();
+        let first = self.manager.uncovered().next().map_or(u32::MAX, |message| message.message().position().seq());
+        self.find_facts(first);
+        self.facts.facts().into_iter().chain(self.tools_used.facts()).collect()
+    }
+
+    /// Takes over changes from outside the engine.
+    fn refresh(&mut self) {
+        if std::mem::take(&mut self.tools_are_stale) {
+            self.tools_used.rebuild(self.manager.all().map(PlainMessage::message));
+            self.facts.search_again(self.manager.all().next().map_or(0, |message| message.message().position().seq()));
+        }
+    }
+
+    /// Searches the messages from the window on for facts again, because they may still change, and those before it that
+    /// were not searched yet.
+    fn find_facts(&mut self, window_from: u32) {
+        let from = self.facts.searches_from(window_from);
+        let messages = self.manager.all().map(PlainMessage::message);
+        let later = messages.clone().rev().take_while(|message| message.position().seq() >= from).count();
+        let skipped = messages.len().saturating_sub(later + CONTEXT);
+        let spoken = messages.skip(skipped).filter(|message| message.role().is_spoken());
+        self.facts.update(spoken, from, &*self.setup.fact_finder);
     }
 
     /// Returns the system messages of the first request, which stay in the provider's cache, and the later ones.

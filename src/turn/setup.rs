@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::contents::ContentStore;
+use crate::memory::FactFinder;
 use crate::message::{Text, ToolName};
 use crate::model::{Inference, Model, Tool, ToolSpec};
 use crate::policy::Tokens;
@@ -29,6 +30,9 @@ pub(crate) struct Setup {
     pub max_result_bytes: usize,
     pub max_tool_rounds: u32,
     pub max_window: Tokens,
+    /// The maximum memory, without the tokens for acts.
+    pub memory: Tokens,
+    pub fact_finder: Arc<dyn FactFinder>,
     pub contents: Option<Arc<dyn ContentStore>>,
 }
 

@@ -163,14 +163,21 @@ fn asks(last: &Message) -> bool {
 
 /// Returns the wish and the success of each outcome: first those in memory, then those in the window.
 fn outcomes(request: &ModelRequest) -> Vec<(usize, bool)> {
-    let lines = request.memory.iter().flat_map(|memory| memory.as_str().lines().map(str::to_owned).collect::<Vec<_>>());
-    let entries = lines.filter_map(|line| serde_json::from_str::<Json>(&line).ok());
-    let mut outcomes: Vec<(usize, bool)> = entries
-        .filter_map(|entry| {
-            let wish = entry["arguments"]["wish"].as_u64()?;
-            Some((wish as usize, entry["state"] == "succeeded"))
-        })
-        .collect();
+    let memory = request.memory.iter().flat_map(|memory| memory.as_str().lines());
+    let mut last_wish = None;
+    let mut outcomes = Vec::new();
+    for line in memory.filter(|line| line.starts_with('#')) {
+        let (head, fields) = line.split_once(": ").unwrap_or((line, ""));
+        let wish = fields
+            .split(" -> ")
+            .next()
+            .and_then(|fields| fields.split(' ').find_map(|field| field.strip_prefix("wish=")));
+        // A missing field is as in the last line that has it. A line without fields is about a call in the window.
+        last_wish = wish.map(|wish| wish.parse::<usize>().unwrap()).or(last_wish);
+        if fields.contains("wish=") || fields.contains("item=") {
+            outcomes.extend(last_wish.map(|wish| (wish, head.split(' ').nth(2) == Some("succeeded"))));
+        }
+    }
     let contents = || request.messages.iter().flat_map(|message| message.contents().iter());
     for result in contents().filter_map(Content::as_result) {
         let call = contents().filter_map(Content::as_tool_call).find(|call| call.id() == result.tool_call_id());

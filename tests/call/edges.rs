@@ -261,7 +261,7 @@ async fn outcome_counts_as_reported_only_after_later_words_were_heard() {
             call.caller_said("And?").unwrap();
             read(call.reply().unwrap()).await;
             let record = model.requests().last().unwrap().memory.clone();
-            assert_eq!(record.is_none_or(|record| !record.contains("\"callerKnows\":false")), is_reported, "{said}");
+            assert_eq!(record.is_none_or(|record| !record.contains("callerKnows=false")), is_reported, "{said}");
             if !is_reported {
                 break;
             }

@@ -281,9 +281,9 @@ async fn result_during_another_reply_is_in_the_next_request() {
     call.playback_finished(speech, call.now_ms());
     turn(&call, "And now?").await;
     let record = |index: usize| model.requests()[index].memory.clone().unwrap();
-    assert!(record(1).contains("\"state\":\"running\""));
+    assert!(record(1).contains("#1 transfer running"));
     // The words in between did not report the outcome.
-    assert!(record(2).contains("\"state\":\"succeeded\",\"callerKnows\":false"));
+    assert!(record(2).contains("#1 transfer succeeded callerKnows=false"));
     turn(&call, "Well").await;
     assert_eq!(model.requests()[3].memory, None);
 }

@@ -146,7 +146,7 @@ async fn tool_runs_to_its_end_after_a_barge_in() {
     assert_eq!(read(call.reply().unwrap()).await.0, "It runs.");
     // The memory lists the running call, which is not in the window.
     assert!(
-        model.requests()[1].memory.as_deref().is_some_and(|record| record.contains("c1")),
+        model.requests()[1].memory.as_deref().is_some_and(|record| record.contains("\n#1 transfer running")),
         "{:?}",
         model.requests()[1].memory
     );

@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
 use verbale::call::CallSession;
 use verbale::testing::ReceivedRequest;
 
 use crate::airline::SUMMARY;
 use crate::recording::{Call, Recording};
-
-/// The maximum number of finished tool calls in a prompt. The newest ones are kept.
-const MAX_LISTED: usize = 20;
 
 /// Checks each request: every earlier tool call is in the messages with its result, or in the system prompt with its
 /// outcome. Returns the number of the latter.
@@ -26,13 +22,13 @@ pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<Received
         let shown = shown(request);
         let hidden: Vec<_> = made[..calls_before].iter().filter(|(id, _)| !shown.contains(id.as_str())).collect();
         let listed = listed(request);
-        let newest = &hidden[hidden.len().saturating_sub(MAX_LISTED)..];
-        for (id, call) in newest {
-            let line = listed.get(id.as_str()).unwrap_or_else(|| panic!("{}: nothing about {id}", place()));
-            check_line(line, call, &place());
+        for (id, call) in &hidden {
+            let number = 1 + made.iter().position(|(known, _)| known == id).unwrap();
+            let line = listed.get(&number).unwrap_or_else(|| panic!("{}: nothing about call {number}", place()));
+            check_line(line, number, call, &place());
         }
         assert!(hidden.is_empty() || record(request).contains(SUMMARY), "{}", place());
-        checked += newest.len();
+        checked += hidden.len();
         calls_before += answer.calls.len();
     }
     checked
@@ -72,32 +68,19 @@ fn record(request: &ReceivedRequest) -> String {
     record.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")
 }
 
-/// Returns the lines about tool calls, by id.
-fn listed(request: &ReceivedRequest) -> BTreeMap<String, Json> {
+/// Returns the lines about tool calls, by number.
+fn listed(request: &ReceivedRequest) -> BTreeMap<usize, String> {
     let record = record(request);
-    let lines = record.lines().filter(|line| line.starts_with(r#"{"id":"#));
-    let lines = lines.map(|line| serde_json::from_str::<Json>(line).unwrap());
-    lines.map(|line| (line["id"].as_str().unwrap().to_owned(), line)).collect()
+    let lines = record.lines().filter_map(|line| line.strip_prefix('#'));
+    lines.map(|line| (line.split(' ').next().unwrap().parse().unwrap(), format!("#{line}"))).collect()
 }
 
-fn check_line(line: &Json, call: &Call, place: &str) {
-    // Tools of this process fail with a type, external ones without.
-    let (state, outcomes) = match call.has_failed() {
-        true => {
-            ("failed", vec![json!({"message": call.result}), json!({"message": call.result, "type": "ToolFailed"})])
-        }
-        false => ("succeeded", vec![json!([call.result])]),
-    };
-    assert_eq!((&line["tool"], &line["state"]), (&json!(call.tool), &json!(state)), "{place}: {line}");
-    assert!(is_bounded(&line["arguments"], &call.arguments), "{place}: {line}");
-    assert!(outcomes.iter().any(|outcome| is_bounded(&line["outcome"], outcome)), "{place}: {line}");
-}
-
-/// Returns whether a value is the expected JSON, or its beginning with a note of its length.
-fn is_bounded(value: &Json, expected: &Json) -> bool {
-    let all = expected.to_string();
-    match value.as_str().and_then(|text| text.strip_suffix(&format!("… ({} bytes in all)", all.len()))) {
-        Some(beginning) => all.starts_with(beginning) && beginning.len() > 200,
-        None => value == expected,
+/// Checks that a line has the tool, the state, and the ids among the arguments.
+fn check_line(line: &str, number: usize, call: &Call, place: &str) {
+    let state = if call.has_failed() { "failed" } else { "succeeded" };
+    assert!(line.starts_with(&format!("#{number} {} {state}", call.tool)), "{place}: {line}");
+    let arguments = call.arguments.as_object().unwrap();
+    for id in arguments.iter().filter(|(key, _)| key.ends_with("_id")).filter_map(|(_, value)| value.as_str()) {
+        assert!(line.contains(id), "{place}: {line} lacks {id}");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use error::ConfigError;
 pub use models::Models;
 
 use crate::contents::ContentStore;
-use crate::memory::ExtractiveSummarizer;
+use crate::memory::{ExtractiveSummarizer, FactFinder, RuleFactFinder};
 use crate::message::{Text, ToolName};
 use crate::model::{Inference, Summarizer, Tool};
 use crate::policy::{Policy, Tokens};
@@ -61,6 +61,7 @@ pub struct Config {
     max_result_bytes: Option<usize>,
     max_window: Option<Tokens>,
     contents: Option<Arc<dyn ContentStore>>,
+    fact_finder: Option<Arc<dyn FactFinder>>,
     policy: Option<Policy>,
     summarizer: Option<Arc<dyn Summarizer>>,
     summary_timeout: Option<Duration>,
@@ -171,6 +172,12 @@ impl Config {
         Self { max_window: Some(tokens), ..self }
     }
 
+    /// Sets the finder of facts; [`RuleFactFinder`] by default.
+    #[must_use]
+    pub fn with_fact_finder(self, finder: impl FactFinder + 'static) -> Self {
+        Self { fact_finder: Some(Arc::new(finder)), ..self }
+    }
+
     /// Sets the summariser; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails.
     #[must_use]
     pub fn with_summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
@@ -217,6 +224,8 @@ impl Config {
             max_result_bytes: self.max_result_bytes.unwrap_or(64 * 1024).min(256 * 1024),
             max_tool_rounds: self.max_tool_rounds.unwrap_or(5),
             max_window: self.max_window.unwrap_or(Tokens::new(16_000)),
+            memory: self.policy().memory(),
+            fact_finder: self.fact_finder.clone().unwrap_or_else(|| Arc::new(RuleFactFinder)),
             contents: self.contents.clone(),
         }
     }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use crate::manager::{json_on_one_line, without_bytes};
-use crate::message::{Content, Outcome, ToolCall, ToolCallId, ToolName, ToolResult};
+use super::line::{Fields, Shown, atom};
+use crate::manager::without_bytes;
+use crate::message::{Content, Outcome, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
 
 /// The state of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +65,8 @@ pub(crate) struct ToolUse {
     tool: ToolName,
     state: ToolState,
     called_at_ms: i64,
-    /// JSON, as in a record.
-    arguments: String,
-    outcome: Option<String>,
+    arguments: Fields,
+    outcome: Fields,
     /// The call itself if it has an idempotency key, to recognize another attempt at the same act.
     act: Option<ToolCall>,
     /// Whether a task of this process runs the tool, perhaps after its deadline.
@@ -76,14 +76,14 @@ pub(crate) struct ToolUse {
 }
 
 impl ToolUse {
-    pub(super) fn new(tool_call: &ToolCall, at_ms: i64, max_bytes: usize) -> Self {
+    pub(super) fn new(tool_call: &ToolCall, at_ms: i64) -> Self {
         Self {
             id: tool_call.id().clone(),
             tool: tool_call.name().clone(),
             state: ToolState::Running,
             called_at_ms: at_ms,
-            arguments: bounded(json(&tool_call.clone().into(), "arguments"), max_bytes),
-            outcome: None,
+            arguments: Fields::of(&json(&tool_call.clone().into(), "arguments")),
+            outcome: Fields::default(),
             act: tool_call.idempotency_key().is_some().then(|| tool_call.clone()),
             is_running: false,
             late_ms: None,
@@ -128,13 +128,24 @@ impl ToolUse {
         self.called_at_ms
     }
 
-    pub(super) fn finish(&mut self, result: &ToolResult, max_bytes: usize) {
-        let (state, key) = match result.outcome() {
-            Outcome::Success(_) => (ToolState::Succeeded { reported: false }, "content"),
-            Outcome::Failure(_) => (ToolState::Failed { reported: false }, "error"),
-        };
-        (self.state, self.late_ms) = (state, result.late_ms());
-        self.outcome = Some(bounded(json(&result.clone().into(), key), max_bytes));
+    pub(super) fn finish(&mut self, result: &ToolResult) {
+        self.late_ms = result.late_ms();
+        self.outcome = Fields::default();
+        match result.outcome() {
+            Outcome::Success(contents) => {
+                self.state = ToolState::Succeeded { reported: false };
+                for content in contents {
+                    match content {
+                        ResultContent::Text(text) => self.outcome.add_text(text.as_str()),
+                        other => self.outcome.add_json(&result_json(other)),
+                    }
+                }
+            }
+            Outcome::Failure(error) => {
+                self.state = ToolState::Failed { reported: false };
+                self.outcome.add_text(error.message());
+            }
+        }
     }
 
     pub(super) fn mark_not_run(&mut self, result: &ToolResult) {
@@ -160,14 +171,74 @@ impl ToolUse {
         }
     }
 
-    /// Writes a JSON object on one line. Ids and tool names need no escaping.
-    pub(super) fn line(&self) -> String {
-        let Self { id, tool, state, arguments, .. } = self;
-        let reported = state.reported().map(|reported| format!(",\"callerKnows\":{reported}")).unwrap_or_default();
-        let outcome = self.outcome.as_ref().map(|outcome| format!(",\"outcome\":{outcome}")).unwrap_or_default();
-        let state = state.as_str();
-        format!(r#"{{"id":"{id}","tool":"{tool}","arguments":{arguments},"state":"{state}"{reported}{outcome}}}"#)
+    /// Returns the name of the tool.
+    pub fn tool(&self) -> &ToolName {
+        &self.tool
     }
+
+    /// Returns the fields of the result.
+    pub(super) fn outcome(&self) -> &Fields {
+        &self.outcome
+    }
+
+    /// Returns the fields of the arguments.
+    pub(super) fn arguments(&self) -> &Fields {
+        &self.arguments
+    }
+
+    /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has, but
+    /// not the ids in the arguments.
+    pub(super) fn line(&self, number: usize, detail: Detail, shown: &mut Shown) -> String {
+        let Self { tool, state, .. } = self;
+        let untold = if state.reported() == Some(false) { " callerKnows=false" } else { "" };
+        let mut line = format!("#{number} {} {}{untold}", atom(tool.as_str()), state.as_str());
+        if detail == Detail::State {
+            return line;
+        }
+        let room = detail.room();
+        let arguments = self.arguments.write(room, shown, is_id);
+        if !arguments.is_empty() {
+            line.extend([": ", &arguments]);
+        }
+        let outcome = self.outcome.write(room, shown, |_| false);
+        if !outcome.is_empty() {
+            line.extend([" -> ", &outcome]);
+        }
+        line
+    }
+}
+
+/// How much of a call its line shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Detail {
+    Full,
+    Most,
+    Short,
+    /// Tool, ids and state.
+    Least,
+    /// Tool and state, as the window shows the rest.
+    State,
+}
+
+impl Detail {
+    /// The maximum length of the arguments and of the outcome, in bytes.
+    fn room(self) -> usize {
+        match self {
+            Self::Full => 1_000,
+            Self::Most => 300,
+            Self::Short => 140,
+            Self::Least | Self::State => 0,
+        }
+    }
+}
+
+/// Returns whether a value is a code that identifies something: one word with a digit, or in capitals.
+pub(super) fn is_id(value: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let is_capital = |c: char| !c.is_lowercase();
+    (1..=40).contains(&value.len())
+        && value.chars().all(is_word)
+        && (value.contains(|c: char| c.is_numeric()) || (value.len() > 1 && value.chars().all(is_capital)))
 }
 
 /// Prints no arguments and no outcome, which may hold a caller's words.
@@ -182,32 +253,19 @@ impl fmt::Debug for ToolUse {
 }
 
 /// Returns the value of `key` in the record of a content, without the data of media.
-fn json(content: &Content, key: &str) -> String {
+fn json(content: &Content, key: &str) -> Json {
     // A content always has a JSON form.
     let mut json = serde_json::to_value(content).unwrap_or_default();
     without_bytes(&mut json);
-    json.get(key).unwrap_or(&Json::Null).to_string()
+    json.get_mut(key).map(Json::take).unwrap_or_default()
 }
 
-/// Writes JSON on one line. If it is longer than `max_bytes`, writes its beginning as a string.
-fn bounded(json: String, max_bytes: usize) -> String {
-    let mut line = String::with_capacity(json.len());
-    json_on_one_line(&mut line, &json);
-    if line.len() <= max_bytes {
-        return line;
+/// Returns a content of a result, without the data of media.
+fn result_json(content: &ResultContent) -> Json {
+    let mut json = serde_json::to_value(content).unwrap_or_default();
+    without_bytes(&mut json);
+    match content {
+        ResultContent::Json(_) => json.get_mut("json").map(Json::take).unwrap_or_default(),
+        _ => json,
     }
-    let end = format!("… ({} bytes in all)\"", json.len());
-    let mut cut = "\"".to_owned();
-    for c in json.chars() {
-        let length = cut.len();
-        if matches!(c, '"' | '\\') {
-            cut.push('\\');
-        }
-        json_on_one_line(&mut cut, c.encode_utf8(&mut [0; 4]));
-        if cut.len() + end.len() > max_bytes {
-            cut.truncate(length);
-            break;
-        }
-    }
-    cut + &end
 }

@@ -4,22 +4,20 @@
 //! Never runs a tool.
 
 mod entry;
+mod line;
+mod listing;
 
 use std::collections::HashMap;
 
 pub(crate) use entry::{ToolState, ToolUse};
+pub(crate) use line::one_line;
+pub(crate) use listing::Listing;
 
+use super::facts::{Fact, FactSource};
 use crate::message::{
     Attribute, Content, Message, Outcome, Role, Timing, ToolCall, ToolCallId, ToolResult, TurnRecord, is_blank,
 };
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
-
-/// The text before the calls.
-///
-/// The first line keeps a model from following text inside a call. The next three repeat the system prompt's rules, as a
-/// model follows them better next to the data. "notRun" keeps a model from reporting a cancelled call as done.
-/// "callerKnows" makes a model report an outcome that the caller missed, for example because of a barge-in.
-const PREAMBLE: &str = include_str!("preamble.md");
 
 /// The tool calls of a conversation, oldest first, with their outcomes.
 #[derive(Debug, Clone, Default)]
@@ -29,11 +27,6 @@ pub(crate) struct ToolHistory {
     /// The index of each call in `uses`.
     index: HashMap<ToolCallId, usize>,
 }
-
-/// The maximum number of settled calls in the prompt.
-const MAX_SETTLED: usize = 20;
-/// The maximum length of a call's arguments in the prompt, and of its outcome, in bytes of JSON.
-const MAX_BYTES: usize = 600;
 
 impl ToolHistory {
     /// Adds the calls of a restored conversation. A call without a result is [`Unknown`](ToolState::Unknown), because its
@@ -88,7 +81,7 @@ impl ToolHistory {
             return;
         }
         self.index.insert(tool_call.id().clone(), self.uses.len());
-        self.uses.push(ToolUse::new(tool_call, at_ms, MAX_BYTES));
+        self.uses.push(ToolUse::new(tool_call, at_ms));
     }
 
     /// Adds the outcome of a call. The first known outcome stays.
@@ -100,7 +93,7 @@ impl ToolHistory {
         match result.outcome() {
             Outcome::Failure(error) if error.error_type() == Some(OUTCOME_UNKNOWN) => used.mark_unknown(),
             Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => used.mark_not_run(result),
-            _ => used.finish(result, MAX_BYTES),
+            _ => used.finish(result),
         }
     }
 
@@ -156,30 +149,26 @@ impl ToolHistory {
         self.uses.iter().filter(|used| used.state().reported() == Some(false))
     }
 
-    /// Writes the calls as text for the prompt, or returns `None` if there are none to list.
-    ///
-    /// Lists every call that is running, unknown or unreported, and the newest of the other calls that the window does not
-    /// show. Nothing that callers or tools say can look like another line. The same state gives the same text, so a
-    /// provider can cache it.
-    pub fn prompt(&self, is_visible: &dyn Fn(&ToolCallId) -> bool) -> Option<String> {
-        let is_hidden = |used: &&ToolUse| !used.state().is_open() && !is_visible(used.id());
-        let mut left_out = self.uses.iter().filter(is_hidden).count().saturating_sub(MAX_SETTLED);
-        let mut lines = Vec::new();
-        if left_out > 0 {
-            lines.push(format!("{{\"olderCallsNotShown\":{left_out}}}"));
-        }
-        for used in &self.uses {
-            if used.state().is_open() {
-                lines.push(used.line());
-            } else if is_hidden(&used) {
-                if left_out > 0 {
-                    left_out -= 1;
-                } else {
-                    lines.push(used.line());
-                }
+    /// Returns the latest value of each field that tools returned, oldest first. Values of one field in one result are
+    /// facts of their own. A result that arguments identify, such as that of a reservation, replaces only its own earlier
+    /// one.
+    pub fn facts(&self) -> Vec<Fact> {
+        let mut latest: HashMap<(String, String), usize> = HashMap::new();
+        let mut facts: Vec<(usize, Fact)> = Vec::new();
+        for (index, used) in self.uses.iter().enumerate() {
+            if !matches!(used.state(), ToolState::Succeeded { .. }) {
+                continue;
+            }
+            let of = used.arguments().values().map(|(_, value)| value).find(|value| entry::is_id(value));
+            let of = of.unwrap_or_default().to_owned();
+            for (name, value) in used.outcome().values() {
+                latest.insert((of.clone(), name.clone()), index);
+                facts.push((index, Fact::new(name, value.to_owned(), FactSource::Tool)));
             }
         }
-        (!lines.is_empty()).then(|| PREAMBLE.to_owned() + &lines.join("\n"))
+        let is_latest =
+            |(index, fact): &(usize, Fact)| latest.iter().any(|((_, name), last)| last == index && name == fact.slot());
+        facts.into_iter().filter(is_latest).map(|(_, fact)| fact).collect()
     }
 
     fn get_mut(&mut self, id: &ToolCallId) -> Option<&mut ToolUse> {

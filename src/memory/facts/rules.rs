@@ -1,0 +1,388 @@
+//! [`RuleFactFinder`]: finds facts by the form of words.
+
+use super::language::{WORDS, after};
+use super::tokens::{Token, tokens};
+use super::{Fact, FactFinder, FactSource};
+use crate::memory::history::one_line;
+use crate::message::{Message, Role, Text};
+
+/// The maximum length of a wish, refusal or constraint, in characters.
+const LONGEST_WISH: usize = 110;
+
+/// Finds facts by rules, without a model and without knowledge of a domain: ids and codes, names, numbers with their
+/// noun, amounts, dates, times, e-mail addresses, spelled codes, and what the caller wants or refuses.
+///
+/// A slot is named by the words before the value ("flight HAT1"), or by the question that the value answers ("What is
+/// your user id?"). English, French, German, Italian, Portuguese and Spanish number words, months, introductions and
+/// refusals are known. In other languages, only those are not found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RuleFactFinder;
+
+impl FactFinder for RuleFactFinder {
+    fn find(&self, message: &Message, earlier: &[&Message]) -> Vec<Fact> {
+        let source = match message.role() {
+            Role::User => FactSource::Caller,
+            Role::Assistant => FactSource::Assistant,
+            Role::Summary | Role::System => return Vec::new(),
+        };
+        if message.is_fake() {
+            return Vec::new();
+        }
+        let heard = message.heard_contents();
+        let mut facts = Vec::new();
+        for text in heard.texts() {
+            let asked = earlier.iter().rev().find(|before| before.role() != message.role());
+            let question = asked.filter(|_| source == FactSource::Caller).and_then(|asked| question(asked));
+            let tokens = tokens(text.as_str());
+            let mut finding = Finding { tokens: &tokens, source, question, facts: Vec::new() };
+            finding.find();
+            if source == FactSource::Caller {
+                finding.spelled(earlier);
+                finding.wishes();
+            }
+            facts.append(&mut finding.facts);
+        }
+        facts
+    }
+}
+
+struct Finding<'a> {
+    tokens: &'a [Token<'a>],
+    source: FactSource,
+    /// The noun that the assistant asked for.
+    question: Option<String>,
+    facts: Vec<Fact>,
+}
+
+impl Finding<'_> {
+    fn find(&mut self) {
+        let words: Vec<String> = self.tokens.iter().map(|token| token.lower.clone()).collect();
+        let names: Vec<usize> = after(&WORDS.introductions, &words).collect();
+        let mut at = 0;
+        while at < self.tokens.len() {
+            let taken = if names.contains(&at) { self.introduced(at) } else { 0 };
+            let taken = if taken == 0 { self.value(at) } else { taken };
+            at += taken.max(1);
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<&Token<'_>> {
+        self.tokens.get(at)
+    }
+
+    /// Adds the value that begins at a word. Returns the number of its words, or 0 if there is none.
+    fn value(&mut self, at: usize) -> usize {
+        let Some(token) = self.get(at) else { return 0 };
+        if token.text.contains('@') && token.text.contains('.') {
+            return self.add(at, 1);
+        }
+        if let Some(length) = self.date(at) {
+            return self.add(at, length);
+        }
+        if token.is_spelled() && !token.ends_clause && self.get(at + 1).is_some_and(Token::is_spelled) {
+            let run = self.run(at, |token| token.is_spelled());
+            if run >= 3 {
+                return run;
+            }
+        }
+        if token.has_digit() && !token.is_code() {
+            return self.number(at);
+        }
+        if token.is_code() {
+            // A word in capitals before a value names it: "user ID is X1".
+            let names = token.is_word()
+                && !token.ends_clause
+                && self.get(at + 1).is_some_and(|next| next.is_code() || next.lower == "is" || next.lower == "ist");
+            return if names || token.is_label { 1 } else { self.add(at, 1) };
+        }
+        if WORDS.numbers.contains(token.lower.as_str()) {
+            let run = self.run(at, |token| WORDS.numbers.contains(token.lower.as_str()));
+            return self.counted(at, run);
+        }
+        if WORDS.days.contains(token.lower.as_str()) {
+            return self.add(at, 1);
+        }
+        if token.is_capitalised() && token.is_word() {
+            return self.name(at);
+        }
+        0
+    }
+
+    /// Returns the length of a run of such words, which a clause's end breaks.
+    fn run(&self, at: usize, is_part: impl Fn(&Token<'_>) -> bool) -> usize {
+        let mut length = 0;
+        while let Some(token) = self.get(at + length).filter(|token| is_part(token)) {
+            length += 1;
+            if token.ends_clause {
+                break;
+            }
+        }
+        length
+    }
+
+    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`.
+    fn date(&self, at: usize) -> Option<usize> {
+        let is_month = |token: &Token<'_>| {
+            WORDS.months.contains(token.lower.trim_end_matches('.')) && (token.is_capitalised() || token.lower != "may")
+        };
+        let is_number =
+            |token: &Token<'_>| token.text.starts_with(|c: char| c.is_ascii_digit()) && token.text.len() <= 4;
+        let (first, second) = (self.get(at)?, self.get(at + 1)?);
+        let month_first = is_month(first) && is_number(second);
+        let day_first = is_number(first) && is_month(second);
+        if !month_first && !day_first {
+            return None;
+        }
+        let has_year = self.get(at + 2).is_some_and(|token| {
+            token.text.len() == 4
+                && token.text.starts_with(['1', '2'])
+                && token.text.chars().all(|c| c.is_ascii_digit())
+        });
+        Some(if has_year { 3 } else { 2 })
+    }
+
+    fn number(&mut self, at: usize) -> usize {
+        let Some(token) = self.get(at) else { return 0 };
+        let is_group = |token: &Token<'_>| {
+            token.text.chars().all(|c| c.is_ascii_digit() || "+-/.".contains(c)) && token.text.len() >= 2
+        };
+        let groups = self.run(at, is_group);
+        if groups >= 2 {
+            return self.add(at, groups);
+        }
+        let is_half = |token: &Token<'_>| ["am", "pm", "a.m", "p.m", "uhr"].contains(&token.lower.as_str());
+        if !token.ends_clause && self.get(at + 1).is_some_and(is_half) {
+            return self.add(at, 2);
+        }
+        self.counted(at, 1)
+    }
+
+    /// Adds a number of `length` words with up to two words that say of what.
+    fn counted(&mut self, at: usize, length: usize) -> usize {
+        let is_noun = |token: &Token<'_>| {
+            token.is_word()
+                && token.text.len() > 2
+                && !WORDS.stopwords.contains(token.lower.as_str())
+                && !token.is_capitalised()
+        };
+        let last = at + length - 1;
+        let is_open = self.get(last).is_some_and(|token| !token.ends_clause && !token.is_label);
+        let is_amount = self.get(at).is_some_and(|token| token.has_currency);
+        let nouns = if is_open && !is_amount { self.run(at + length, is_noun).min(2) } else { 0 };
+        let unit =
+            self.get(at + length).filter(|_| is_open).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
+        let nouns = if unit { 1 } else { nouns };
+        let is_digit = self.get(at).is_some_and(|token| token.has_digit());
+        // A house number with its street.
+        let street = self.run(at + length, |token| token.is_capitalised() && token.is_word());
+        let is_house = is_digit && is_open && !is_amount && street >= 2;
+        let nouns = if is_house { street.min(4) } else { nouns };
+        // "One" alone is a pronoun.
+        if !is_digit && length == 1 && nouns == 0 {
+            return 0;
+        }
+        // The number of a list entry.
+        let is_list = self.get(at).is_some_and(|token| {
+            token.is_first
+                && token.text.len() <= 2
+                && token.ends_clause
+                && token.text.chars().all(|c| c.is_ascii_digit())
+        });
+        if is_list && nouns == 0 && self.tokens.len() > at + length {
+            return 0;
+        }
+        self.add(at, length + nouns)
+    }
+
+    /// Adds a name: capitalised words within a sentence, or several at its beginning.
+    fn name(&mut self, at: usize) -> usize {
+        let is_first = self.get(at).is_some_and(|token| token.is_first);
+        let run = self.run(at, |token| token.is_capitalised() && token.is_word());
+        let dated = (at..at + run).find(|at| self.date(*at).is_some());
+        let run = dated.map_or(run, |date| date - at);
+        let is_cue = |token: &Token<'_>| WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
+        let begins_with_cue = is_first && self.get(at).is_some_and(is_cue);
+        // A name may begin with a word that is an article in some language, but a sentence often does.
+        let is_stopword = self.get(at).is_some_and(|token| WORDS.stopwords.contains(token.lower.as_str()));
+        if run == 0 || begins_with_cue || (is_stopword && (is_first || run == 1)) {
+            return 0;
+        }
+        let clause = self.tokens.iter().skip(at + run - 1).take(3);
+        let mut ends = clause.filter(|token| token.ends_clause);
+        let is_label = ends.next().is_some_and(|token| token.is_label);
+        if is_label || run > 4 || (is_first && run == 1 && self.tokens.len() > 1) {
+            return if is_label { run } else { 0 };
+        }
+        self.add(at, run)
+    }
+
+    /// Adds the name after an introduction, in whatever case a transcript has it.
+    fn introduced(&mut self, at: usize) -> usize {
+        let is_part = |token: &Token<'_>| {
+            token.is_word() && token.text.chars().count() > 1 && !WORDS.stopwords.contains(token.lower.as_str())
+        };
+        let run = self.run(at, is_part);
+        if !self.get(at).is_some_and(Token::is_capitalised) {
+            return self.lower_name(at, run.min(2));
+        }
+        let capitals = self.run(at, |token| is_part(token) && token.is_capitalised());
+        if capitals == 0 { 0 } else { self.add_as("name", at, capitals.min(3)) }
+    }
+
+    /// Adds the first two words after an introduction in a transcript without capitals.
+    fn lower_name(&mut self, at: usize, run: usize) -> usize {
+        let before = at
+            .checked_sub(2)
+            .and_then(|at| self.get(at))
+            .is_some_and(|token| ["name", "nome", "nombre", "nom"].contains(&token.lower.as_str()));
+        if run < 2 || !before { 0 } else { self.add_as("name", at, run) }
+    }
+
+    /// Adds the words from `at` as a value, in the slot that the words before it name.
+    fn add(&mut self, at: usize, length: usize) -> usize {
+        let slot = self.slot(at);
+        self.add_as(&slot, at, length)
+    }
+
+    fn add_as(&mut self, slot: &str, at: usize, length: usize) -> usize {
+        let words: Vec<&str> = self.tokens.iter().skip(at).take(length).map(|token| token.text).collect();
+        let value = one_line(&words.join(" "), 60);
+        if !value.is_empty() {
+            self.push(slot, value, at);
+        }
+        length
+    }
+
+    fn push(&mut self, slot: &str, value: String, at: usize) {
+        let mut fact = Fact::new(slot.to_owned(), value, self.source);
+        if self.source == FactSource::Caller && self.is_corrected(at) {
+            // An empty text: the table knows the earlier value.
+            fact = fact.replacing(Text::from(""));
+        }
+        self.facts.push(fact);
+    }
+
+    /// Returns whether the sentence announces a correction before the word.
+    fn is_corrected(&self, at: usize) -> bool {
+        let start = (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0);
+        let words: Vec<String> =
+            self.tokens.get(start..at).unwrap_or_default().iter().map(|token| token.lower.clone()).collect();
+        after(&WORDS.corrections, &words).next().is_some()
+    }
+
+    /// Returns the nouns right before a word, or what was asked for.
+    fn slot(&self, at: usize) -> String {
+        let mut nouns: Vec<&str> = Vec::new();
+        let mut has_copula = false;
+        for before in (at.saturating_sub(4)..at).rev() {
+            let Some(token) = self.get(before) else { break };
+            let is_stop = WORDS.stopwords.contains(token.lower.as_str());
+            if is_stop
+                && nouns.is_empty()
+                && !has_copula
+                && !token.ends_clause
+                && ["is", "are", "ist", "es", "est", "è", "é", "number", "nummer"].contains(&token.lower.as_str())
+            {
+                has_copula = true;
+                continue;
+            }
+            let is_cue = WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
+            let is_stop = is_stop || is_cue;
+            let is_label = token.is_label && nouns.is_empty();
+            if is_stop || !token.is_word() || (token.ends_clause && !is_label) || nouns.len() == 2 {
+                break;
+            }
+            nouns.push(&token.lower);
+        }
+        nouns.reverse();
+        if nouns.is_empty()
+            && let Some(question) = &self.question
+            && self.tokens.len() <= 12
+        {
+            return question.clone();
+        }
+        one_line(&nouns.join(" "), 30)
+    }
+
+    /// Adds a code that the caller spells, alone or continued from their last words.
+    fn spelled(&mut self, earlier: &[&Message]) {
+        let mut at = 0;
+        while at < self.tokens.len() {
+            let run = self.run(at, |token| {
+                token.is_spelled() || (token.has_digit() && token.text.len() <= 4 && !token.has_currency)
+            });
+            let letters =
+                self.tokens.iter().skip(at).take(run).filter(|token| token.text.contains(char::is_alphabetic)).count();
+            let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
+            if (run >= 3 && letters + 2 >= run.min(4)) || (run > 0 && continued.is_some()) {
+                let code: String = self.tokens.iter().skip(at).take(run).map(|token| token.text).collect();
+                let slot = self.question.clone().unwrap_or_default();
+                let mut fact = Fact::new(slot, continued.clone().unwrap_or_default() + &code, self.source);
+                if let Some(before) = continued {
+                    fact = fact.replacing(before);
+                }
+                self.facts.push(fact);
+            }
+            at += run.max(1);
+        }
+    }
+
+    /// Adds the clauses in which the caller wants, refuses or limits something.
+    fn wishes(&mut self) {
+        let mut start = 0;
+        for end in 0..self.tokens.len() {
+            let ends_sentence = self.get(end + 1).is_none_or(|token| token.is_first);
+            let is_long = end - start > 8 && self.get(end).is_some_and(|token| token.ends_clause);
+            if !ends_sentence && !is_long {
+                continue;
+            }
+            let clause = self.tokens.get(start..=end).unwrap_or_default();
+            let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
+            start = end + 1;
+            let is_question = words.len() < 3;
+            if !is_question && after(&WORDS.limits, &words).next().is_some() {
+                let words: Vec<&str> = clause.iter().map(|token| token.text).collect();
+                let fact = Fact::new(WISH, one_line(&words.join(" "), LONGEST_WISH), self.source);
+                self.facts.push(fact);
+            }
+        }
+    }
+}
+
+/// The slot of a wish, a refusal or a constraint.
+pub(super) const WISH: &str = "wish";
+
+/// Returns the code that the caller spelled in their last words, if these were nothing else.
+fn spelled_before(earlier: &[&Message]) -> Option<String> {
+    let last = earlier.iter().rev().find(|message| message.role() == Role::User && !message.is_fake())?;
+    let texts: Vec<&str> = last.contents().texts().map(Text::as_str).collect();
+    let text = texts.last()?;
+    let tokens = tokens(text);
+    let is_spelled = !tokens.is_empty()
+        && tokens.iter().all(|token| token.is_spelled() || token.has_digit() && token.text.len() <= 4);
+    is_spelled.then(|| tokens.iter().map(|token| token.text).collect())
+}
+
+/// Returns what the last question of a message asks for: the nouns before its question mark.
+fn question(message: &Message) -> Option<String> {
+    let heard = message.heard_contents();
+    let text = heard.texts().last()?.as_str();
+    let end = text.rfind('?')?;
+    let start = text.get(..end)?.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
+    let tokens = tokens(text.get(start..end)?);
+    let is_noun = |token: &&Token<'_>| token.is_word() && !WORDS.stopwords.contains(token.lower.as_str());
+    let possessive = tokens
+        .iter()
+        .position(|token| ["your", "ihre", "ihr", "su", "votre", "sua", "suo", "seu"].contains(&token.lower.as_str()));
+    let from = possessive.map_or(0, |at| at + 1);
+    let nouns: Vec<&str> = match possessive {
+        Some(_) => tokens.get(from..)?.iter().take_while(is_noun).take(3).map(|token| token.lower.as_str()).collect(),
+        None => {
+            let mut last: Vec<&str> =
+                tokens.iter().rev().take_while(is_noun).take(2).map(|token| token.lower.as_str()).collect();
+            last.reverse();
+            last
+        }
+    };
+    (!nouns.is_empty()).then(|| one_line(&nouns.join(" "), 30))
+}

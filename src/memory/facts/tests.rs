@@ -1,0 +1,115 @@
+//! Facts of several domains and languages, and what no fact may be.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::MessagesManager;
+use crate::message::{MessageWrapper, PlainMessage};
+
+/// Plays assistant and caller in turns, the assistant first.
+fn table(said: &[&str]) -> FactTable {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("Hello").unwrap();
+    for (index, text) in said.iter().enumerate() {
+        if index % 2 == 0 {
+            manager.add_assistant(*text).unwrap();
+        } else {
+            manager.add_user(*text).unwrap();
+        }
+    }
+    let mut table = FactTable::default();
+    let messages: Vec<&Message> = manager.meta_messages().iter().map(MessageWrapper::message).collect();
+    table.update(messages, 0, &RuleFactFinder);
+    table
+}
+
+fn text(said: &[&str]) -> String {
+    table(said).text(u32::MAX, 10_000, |_| false).unwrap_or_default()
+}
+
+#[test]
+fn question_and_words_before_name_the_slot() {
+    insta::assert_snapshot!(text(&[
+        "What is your user id?", "mia_li_3668",
+        "And the day?", "On May 24 at 5 pm, order HX12 for 3 large pizzas, to 12 Rose Street, mail me at mia@example.org.",
+        "That is $24.50. May I have your name?", "Tom Baker",
+    ]), @"
+    The caller said: user id=mia_li_3668; May 24; 5 pm; order=HX12; 3 large pizzas; 12 Rose Street; mia@example.org; name=Tom Baker
+    The assistant said: $24.50
+    ");
+}
+
+#[test]
+fn spelled_code_is_joined_over_turns() {
+    let text = text(&["What is your booking code?", "K L 3", "Go on.", "0 5 T", "Thank you.", "Yes"]);
+    assert!(text.contains("KL305T"), "{text}");
+}
+
+#[test]
+fn correction_replaces_and_says_so() {
+    let text = text(&["For which day?", "May 20, please.", "May 20.", "Sorry, I meant May 24."]);
+    assert!(text.contains("May 24 (corrected, was May 20)"), "{text}");
+    assert_eq!(text.matches("May 20").count(), 1, "{text}");
+    let back = self::text(&[
+        "For which day?",
+        "May 20, please.",
+        "OK.",
+        "Actually May 24.",
+        "OK.",
+        "No wait, actually May 20.",
+    ]);
+    assert!(back.contains("May 20 (corrected, was May 24)"), "{back}");
+}
+
+#[test]
+fn names_numbers_and_refusals_are_found_in_six_languages() {
+    for (said, expected) in [
+        ("my name is jennifer brown and i need two hundred dollars", "jennifer brown"),
+        ("Mein Name ist Jürgen Groß, ich möchte keine Versicherung", "Jürgen Groß"),
+        ("Ich brauche drei Tickets am 24. Mai", "24 Mai"),
+        ("Me llamo Lucía Gómez y no quiero seguro", "Lucía Gómez"),
+        ("Je m'appelle Zoé Martin", "Zoé Martin"),
+        ("Mi chiamo Anna Russo, senza assicurazione", "senza assicurazione"),
+        ("Meu nome é João Silva", "João Silva"),
+    ] {
+        let text = text(&["Hello?", said]);
+        assert!(text.contains(expected), "{said}: {text}");
+    }
+}
+
+#[test]
+fn room_is_kept_and_the_callers_values_stay_longest() {
+    let said: Vec<String> = (0..60).map(|number| format!("Code A{number}X, {number}0 euros.")).collect();
+    let table = table(&said.iter().map(String::as_str).collect::<Vec<_>>());
+    for room in [0, 100, 300, 1_000] {
+        let text = table.text(u32::MAX, room, |_| false).unwrap_or_default();
+        assert!(text.len() <= room.max(1), "{room}: {}", text.len());
+    }
+    assert!(table.text(u32::MAX, 300, |_| false).unwrap().contains("A59X"));
+    assert_eq!(table.text(0, 300, |_| false), None);
+}
+
+#[test]
+fn edited_messages_are_searched_again() {
+    let mut table = table(&["Which code?", "A1B2"]);
+    assert!(table.facts().iter().any(|fact| fact.value() == "A1B2"));
+    table.update([], 0, &RuleFactFinder);
+    assert!(table.facts().is_empty());
+    assert_eq!(format!("{:?}", Fact::new("slot", "secret", FactSource::Caller)).find("secret"), None);
+}
+
+proptest! {
+    #[test]
+    fn fact_has_only_words_that_were_said(texts in proptest::collection::vec(".{0,60}|([A-Z] ?){3,6}|no, actually [a-z]{3} [0-9]{2,4}", 1..8)) {
+        let said: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !crate::message::is_blank(text)).collect();
+        let all: String = said.concat().chars().filter(|c| c.is_alphanumeric()).collect();
+        let table = table(&said);
+        for fact in table.facts() {
+            let value: String = fact.value().chars().filter(|c| c.is_alphanumeric()).collect();
+            let is_cut = fact.value().ends_with('…');
+            prop_assert!(is_cut || all.contains(&value) || all.to_lowercase().contains(&value.to_lowercase()), "{}", fact.value());
+        }
+        let text = table.text(u32::MAX, 2_000, |_| false).unwrap_or_default();
+        prop_assert!(text.lines().count() <= 3 && text.len() <= 2_000);
+    }
+}

@@ -1,0 +1,96 @@
+//! [`Token`]: a word of a text, with the marks around it.
+
+/// A word without the marks around it.
+#[derive(Debug, Clone)]
+pub(super) struct Token<'a> {
+    pub text: &'a str,
+    pub lower: String,
+    /// Whether a sentence, a line or a list entry begins here.
+    pub is_first: bool,
+    /// Whether a clause ends after it.
+    pub ends_clause: bool,
+    /// Whether a colon follows, as after a heading or a label.
+    pub is_label: bool,
+    /// Whether it stands behind a currency sign or has one.
+    pub has_currency: bool,
+}
+
+const CURRENCIES: [char; 5] = ['$', '€', '£', '¥', '₹'];
+const MARKS: &str = "*`\"“”„«»'‘’()[]{}<>#~|";
+
+/// Splits a text into words.
+pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut found: Vec<Token<'_>> = Vec::new();
+    for line in text.lines() {
+        let mut is_first = true;
+        for raw in line.split_whitespace().flat_map(split_brackets) {
+            let is_mark = |c: char| MARKS.contains(c);
+            let end = raw.trim_end_matches(is_mark);
+            let core = end.trim_end_matches(|c: char| ".,;:!?…".contains(c) || is_mark(c));
+            let core = core.trim_start_matches(|c: char| is_mark(c) || "¡¿,;:".contains(c));
+            let has_currency = core.starts_with(CURRENCIES) || core.ends_with(CURRENCIES);
+            let is_list_mark = core.is_empty() || core == "-" || core == "•";
+            let ends = end.ends_with([',', ';', ':', '.', '!', '?', '…']) || raw.ends_with([')', ']']);
+            if is_list_mark {
+                is_first |= core == "-" || core == "•" || raw.starts_with('*');
+                if let Some(last) = found.last_mut() {
+                    last.ends_clause = true;
+                }
+                continue;
+            }
+            found.push(Token {
+                text: core,
+                lower: core.to_lowercase(),
+                is_first,
+                ends_clause: ends,
+                is_label: end.trim_end_matches(is_mark).ends_with(':'),
+                has_currency,
+            });
+            is_first = end.trim_end_matches(is_mark).ends_with(['.', '!', '?', '…', ':']);
+        }
+        if let Some(last) = found.last_mut() {
+            last.ends_clause = true;
+        }
+    }
+    found
+}
+
+/// Splits `flight(HAT1)` before the bracket.
+fn split_brackets(word: &str) -> impl Iterator<Item = &str> {
+    let at = word.find('(').filter(|at| *at > 0).unwrap_or(0);
+    let (before, after) = word.split_at(at);
+    [before, after].into_iter().filter(|part| !part.is_empty())
+}
+
+impl Token<'_> {
+    pub fn has_digit(&self) -> bool {
+        self.text.contains(|c: char| c.is_numeric())
+    }
+
+    pub fn is_word(&self) -> bool {
+        self.text.chars().all(|c| c.is_alphabetic() || c == '\'' || c == '-' || c == '’')
+    }
+
+    pub fn is_capitalised(&self) -> bool {
+        let mut chars = self.text.chars();
+        chars.next().is_some_and(char::is_uppercase) && chars.next().is_some_and(char::is_lowercase)
+    }
+
+    /// Returns whether the word is a code: letters with digits or underscores, or capitals only.
+    pub fn is_code(&self) -> bool {
+        let letters = self.text.chars().filter(|c| c.is_alphabetic()).count();
+        let is_joined = letters > 0 && (self.has_digit() || self.text.contains('_'));
+        let is_ordinal = self.text.starts_with(|c: char| c.is_ascii_digit())
+            && ["st", "nd", "rd", "th", "am", "pm", "h"].iter().any(|end| self.lower.ends_with(end))
+            && letters <= 2;
+        let capitals = self.text.chars().all(|c| c.is_uppercase() || c.is_numeric()) && letters >= 2;
+        (is_joined && !is_ordinal) || capitals
+    }
+
+    /// Returns whether the word is one letter or a few digits, as when somebody spells a code.
+    pub fn is_spelled(&self) -> bool {
+        let mut chars = self.text.chars();
+        let first = chars.next();
+        chars.next().is_none() && first.is_some_and(|c| c.is_uppercase() || c.is_numeric())
+    }
+}

@@ -1,0 +1,188 @@
+//! [`Listing`]: the tool calls as lines of the prompt, within a limit.
+
+use std::collections::{HashMap, HashSet};
+
+use super::ToolHistory;
+use super::entry::{Detail, ToolState, ToolUse};
+use super::line::Shown;
+use crate::message::{ToolCallId, ToolName};
+
+/// The text before the calls. It keeps a model from following text inside a call.
+const PREAMBLE: &str = include_str!("preamble.md");
+/// The rules for states that need one, next to the data, where a model follows them best. A line is in the prompt only
+/// if a call has the state.
+const RULES: [(&str, &str); 4] = [
+    (" running", "- \"running\": its result will arrive."),
+    (" unknown", "- \"unknown\": it may have acted. Check its effect, or ask the caller, before you make it again."),
+    (" notRun", "- \"notRun\": it did nothing."),
+    (" callerKnows=false", "- \"callerKnows=false\": the caller does not know the outcome yet."),
+];
+/// The maximum length of a lookup's line, in bytes.
+const LOOKUP_BYTES: usize = 900;
+
+/// What a listing is made for.
+pub(crate) struct Listing<'a> {
+    /// Returns whether the window shows a call with its result.
+    pub is_visible: &'a dyn Fn(&ToolCallId) -> bool,
+    /// Returns whether the window ends with the result of a call, so that the model answers it now.
+    pub is_news: &'a dyn Fn(&ToolCallId) -> bool,
+    /// Returns whether a tool only reads.
+    pub is_read_only: &'a dyn Fn(&ToolName) -> bool,
+}
+
+/// The lines of acts, and of the lookups that may follow.
+pub(crate) struct Lines {
+    history: Vec<(usize, String)>,
+    shown: Shown,
+}
+
+impl ToolHistory {
+    /// Returns the number of acts.
+    pub fn acts(&self, listing: &Listing<'_>) -> usize {
+        self.uses.iter().filter(|used| is_act(used, listing)).count()
+    }
+
+    /// Writes the acts that the window does not show, and every open call. All have a line; the oldest become shorter
+    /// until the lines fit into `room` bytes, or cannot become shorter.
+    pub fn list_acts(&self, listing: &Listing<'_>, room: usize) -> Lines {
+        let listed: Vec<(usize, &ToolUse)> =
+            self.uses.iter().enumerate().filter(|(_, used)| self.is_listed(used, listing)).collect();
+        let write = |shortened: usize| {
+            let mut lines = Lines { history: Vec::new(), shown: Shown::default() };
+            for (place, (index, used)) in listed.iter().enumerate() {
+                let detail = match shortened {
+                    _ if (listing.is_visible)(used.id()) => Detail::State,
+                    _ if shortened > 2 * listed.len() + place => Detail::Least,
+                    _ if shortened > listed.len() + place => Detail::Short,
+                    _ if shortened > place => Detail::Most,
+                    _ => Detail::Full,
+                };
+                lines.history.push((*index, used.line(index + 1, detail, &mut lines.shown)));
+            }
+            lines
+        };
+        let (mut least, mut most) = (0, 3 * listed.len());
+        while least < most {
+            let middle = usize::midpoint(least, most);
+            if write(middle).len() <= room {
+                most = middle;
+            } else {
+                least = middle + 1;
+            }
+        }
+        write(least)
+    }
+
+    /// Adds the lookups that fit into `room` bytes, those whose results were used most and latest first.
+    pub fn list_lookups(&self, listing: &Listing<'_>, lines: &mut Lines, room: usize) {
+        let mut left = room;
+        for index in self.ranked_lookups(listing) {
+            let Some(used) = self.uses.get(index) else { continue };
+            let mut shown = lines.shown.clone();
+            let line = used.line(index + 1, Detail::Full, &mut shown);
+            let line = if line.len() < left.min(LOOKUP_BYTES) {
+                line
+            } else {
+                shown.clone_from(&lines.shown);
+                used.line(index + 1, Detail::Short, &mut shown)
+            };
+            let says_nothing = !line.contains(" -> ");
+            if says_nothing || line.len() >= left {
+                continue;
+            }
+            left -= line.len() + 1;
+            lines.shown = shown;
+            lines.history.push((index, line));
+        }
+    }
+
+    fn is_listed(&self, used: &ToolUse, listing: &Listing<'_>) -> bool {
+        let is_visible = (listing.is_visible)(used.id());
+        match used.state() {
+            ToolState::Running | ToolState::Unknown => {
+                !(is_visible && (listing.is_news)(used.id())) || is_act(used, listing)
+            }
+            state if is_act(used, listing) => !is_visible || (state.is_open() && !(listing.is_news)(used.id())),
+            _ => false,
+        }
+    }
+
+    /// Returns the lookups that the window does not show, the most useful first. Of equal ones, the newest stays.
+    fn ranked_lookups(&self, listing: &Listing<'_>) -> Vec<usize> {
+        // The newest call that has a value among its arguments, and the number of such calls.
+        let mut users: HashMap<&str, u32> = HashMap::new();
+        for used in &self.uses {
+            used.arguments().values().for_each(|(_, value)| *users.entry(value).or_default() += 1);
+        }
+        let mut ranked: Vec<(usize, usize)> = Vec::new();
+        let mut seen = HashSet::new();
+        let count = self.uses.len().max(1);
+        for (index, used) in self.uses.iter().enumerate().rev() {
+            let asked = (used.tool(), used.arguments().values().map(|(_, value)| value).collect::<Vec<_>>());
+            let is_known = !seen.insert(asked);
+            let is_lookup = !is_act(used, listing) && !(listing.is_visible)(used.id()) && !used.outcome().is_empty();
+            if is_known || !is_lookup || matches!(used.state(), ToolState::Running | ToolState::Unknown) {
+                continue;
+            }
+            let times: u32 = used.outcome().values().filter_map(|(_, value)| users.get(value)).sum();
+            ranked.push((index * 8 / count + (times as usize).min(6), index));
+        }
+        ranked.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
+        ranked.into_iter().map(|(_, index)| index).collect()
+    }
+}
+
+impl Lines {
+    pub fn len(&self) -> usize {
+        let lines: usize = self.history.iter().map(|(_, line)| line.len() + 1).sum();
+        if lines == 0 { 0 } else { PREAMBLE.len() + lines }
+    }
+
+    /// Returns whether a line holds a value.
+    pub fn holds(&self, value: &str) -> bool {
+        self.history.iter().any(|(_, line)| line.contains(value))
+    }
+
+    /// Joins the lines in the order of the calls, after the rules for their states. The same lines give the same text, so
+    /// a provider can cache it.
+    pub fn text(mut self) -> Option<String> {
+        if self.history.is_empty() {
+            return None;
+        }
+        self.history.sort_unstable_by_key(|(index, _)| *index);
+        // A state stands before the first value.
+        let heads = || self.history.iter().map(|(_, line)| line.split(": ").next().unwrap_or_default());
+        let rules = RULES.iter().filter(|(state, _)| heads().any(|head| head.contains(state))).map(|(_, rule)| *rule);
+        let lines = self.history.iter().map(|(_, line)| line.as_str());
+        Some(std::iter::once(PREAMBLE.trim_end()).chain(rules).chain(lines).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Returns whether a call may have acted.
+fn is_act(used: &ToolUse, listing: &Listing<'_>) -> bool {
+    used.key().is_some() || !((listing.is_read_only)(used.tool()) || reads(used.tool().as_str()))
+}
+
+/// Returns whether the name of a tool says that it only reads. Counts for calls of conversations that were imported,
+/// whose tools are not declared.
+fn reads(name: &str) -> bool {
+    const READS: [&str; 14] = [
+        "get",
+        "search",
+        "list",
+        "find",
+        "fetch",
+        "lookup",
+        "look_up",
+        "check",
+        "read",
+        "query",
+        "retrieve",
+        "show",
+        "think",
+        "calculate",
+    ];
+    let is_whole = |rest: &str| !rest.starts_with(|c: char| c.is_lowercase());
+    let starts = |verb: &str| name.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb));
+    READS.iter().any(|verb| starts(verb) && name.get(verb.len()..).is_some_and(is_whole))
+}
