@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use serde_json::Value as Json;
 use tokio::time::sleep;
 use verbale::message::{Outcome, Text};
 use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason};
