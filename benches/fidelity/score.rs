@@ -63,9 +63,10 @@ impl Figures {
 
     /// Returns what is kept by the number of rounds that it survived.
     pub fn rounds(&self) -> Vec<String> {
-        let rows = ROUNDS.iter().zip(&self.by_rounds).map(|(most, [acts, writes, said])| {
+        let least = std::iter::once(0).chain(ROUNDS.iter().map(|most| most + 1));
+        let rows = least.zip(ROUNDS).zip(&self.by_rounds).map(|((least, most), [acts, writes, said])| {
             let [acts, writes, said] = [acts, writes, said].map(|share| share.percent());
-            format!("  <= {most:<2} rounds    {acts:>5} {writes:>6}{said:>14}")
+            format!("  {least:>2} to {most:>2} rounds {acts:>5} {writes:>6}{said:>14}")
         });
         rows.collect()
     }

@@ -108,8 +108,8 @@ async fn erased_call_leaves_only_marks() {
     assert_eq!(log.read_call(&call("CA1")).await.unwrap_err().kind(), LogErrorKind::Erased);
     let spent = log.cost();
     assert_eq!(log.sweep("2025-04-16".parse().unwrap()).await.unwrap(), [call("CA1")]);
-    assert_eq!((log.cost() - spent).requests, 8, "the index, two queries, four free places, one batch");
-    let summaries = [3, 4].map(|after| format!("MSG#{after:08}#SUM#0001"));
+    assert_eq!((log.cost() - spent).requests, 10, "the index, two queries, six free places, one batch");
+    let summaries = [1, 2, 3, 4].map(|after| format!("MSG#{after:08}#SUM#0001"));
     marks.extend(["MSG#00000003", "MSG#00000004", "MSG#00000005"].map(mark));
     marks.extend(summaries.iter().map(|sort_key| mark(sort_key)));
     marks.sort_by_key(|item| item["sk"].as_s().unwrap().clone());

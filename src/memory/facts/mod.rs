@@ -15,6 +15,9 @@ pub(crate) use table::FactTable;
 
 use crate::message::{Message, Text};
 
+/// The slot of a wish, a refusal or a constraint.
+const WISH: &str = "wish";
+
 /// A value that somebody said or a tool returned, with the slot that it fills.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Fact {

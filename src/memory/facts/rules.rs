@@ -1,13 +1,15 @@
 //! [`RuleFactFinder`]: finds facts by the form of words.
 
+mod slots;
+mod spelled;
+
+use slots::question;
+
 use super::language::{WORDS, after};
 use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::history::one_line;
 use crate::message::{Message, Role, Text};
-
-/// The maximum length of a wish, refusal or constraint, in characters.
-const LONGEST_WISH: usize = 110;
 
 /// Finds facts by rules, without a model and without knowledge of a domain: ids and codes, names, numbers with their
 /// noun, amounts, dates, times, e-mail addresses, spelled codes, and what the caller wants or refuses.
@@ -261,128 +263,4 @@ impl Finding<'_> {
         }
         self.facts.push(fact);
     }
-
-    /// Returns whether the sentence announces a correction before the word.
-    fn is_corrected(&self, at: usize) -> bool {
-        let start = (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0);
-        let words: Vec<String> =
-            self.tokens.get(start..at).unwrap_or_default().iter().map(|token| token.lower.clone()).collect();
-        after(&WORDS.corrections, &words).next().is_some()
-    }
-
-    /// Returns the nouns right before a word, or what was asked for.
-    fn slot(&self, at: usize) -> String {
-        let mut nouns: Vec<&str> = Vec::new();
-        let mut has_copula = false;
-        for before in (at.saturating_sub(4)..at).rev() {
-            let Some(token) = self.get(before) else { break };
-            let is_stop = WORDS.stopwords.contains(token.lower.as_str());
-            if is_stop
-                && nouns.is_empty()
-                && !has_copula
-                && !token.ends_clause
-                && ["is", "are", "ist", "es", "est", "è", "é", "number", "nummer"].contains(&token.lower.as_str())
-            {
-                has_copula = true;
-                continue;
-            }
-            let is_cue = WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
-            let is_stop = is_stop || is_cue;
-            let is_label = token.is_label && nouns.is_empty();
-            if is_stop || !token.is_word() || (token.ends_clause && !is_label) || nouns.len() == 2 {
-                break;
-            }
-            nouns.push(&token.lower);
-        }
-        nouns.reverse();
-        if nouns.is_empty()
-            && let Some(question) = &self.question
-            && self.tokens.len() <= 12
-        {
-            return question.clone();
-        }
-        one_line(&nouns.join(" "), 30)
-    }
-
-    /// Adds a code that the caller spells, alone or continued from their last words.
-    fn spelled(&mut self, earlier: &[&Message]) {
-        let mut at = 0;
-        while at < self.tokens.len() {
-            let run = self.run(at, |token| {
-                token.is_spelled() || (token.has_digit() && token.text.len() <= 4 && !token.has_currency)
-            });
-            let letters =
-                self.tokens.iter().skip(at).take(run).filter(|token| token.text.contains(char::is_alphabetic)).count();
-            let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
-            if (run >= 3 && letters + 2 >= run.min(4)) || (run > 0 && continued.is_some()) {
-                let code: String = self.tokens.iter().skip(at).take(run).map(|token| token.text).collect();
-                let slot = self.question.clone().unwrap_or_default();
-                let mut fact = Fact::new(slot, continued.clone().unwrap_or_default() + &code, self.source);
-                if let Some(before) = continued {
-                    fact = fact.replacing(before);
-                }
-                self.facts.push(fact);
-            }
-            at += run.max(1);
-        }
-    }
-
-    /// Adds the clauses in which the caller wants, refuses or limits something.
-    fn wishes(&mut self) {
-        let mut start = 0;
-        for end in 0..self.tokens.len() {
-            let ends_sentence = self.get(end + 1).is_none_or(|token| token.is_first);
-            let is_long = end - start > 8 && self.get(end).is_some_and(|token| token.ends_clause);
-            if !ends_sentence && !is_long {
-                continue;
-            }
-            let clause = self.tokens.get(start..=end).unwrap_or_default();
-            let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
-            start = end + 1;
-            let is_question = words.len() < 3;
-            if !is_question && after(&WORDS.limits, &words).next().is_some() {
-                let words: Vec<&str> = clause.iter().map(|token| token.text).collect();
-                let fact = Fact::new(WISH, one_line(&words.join(" "), LONGEST_WISH), self.source);
-                self.facts.push(fact);
-            }
-        }
-    }
-}
-
-/// The slot of a wish, a refusal or a constraint.
-pub(super) const WISH: &str = "wish";
-
-/// Returns the code that the caller spelled in their last words, if these were nothing else.
-fn spelled_before(earlier: &[&Message]) -> Option<String> {
-    let last = earlier.iter().rev().find(|message| message.role() == Role::User && !message.is_fake())?;
-    let texts: Vec<&str> = last.contents().texts().map(Text::as_str).collect();
-    let text = texts.last()?;
-    let tokens = tokens(text);
-    let is_spelled = !tokens.is_empty()
-        && tokens.iter().all(|token| token.is_spelled() || token.has_digit() && token.text.len() <= 4);
-    is_spelled.then(|| tokens.iter().map(|token| token.text).collect())
-}
-
-/// Returns what the last question of a message asks for: the nouns before its question mark.
-fn question(message: &Message) -> Option<String> {
-    let heard = message.heard_contents();
-    let text = heard.texts().last()?.as_str();
-    let end = text.rfind('?')?;
-    let start = text.get(..end)?.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
-    let tokens = tokens(text.get(start..end)?);
-    let is_noun = |token: &&Token<'_>| token.is_word() && !WORDS.stopwords.contains(token.lower.as_str());
-    let possessive = tokens
-        .iter()
-        .position(|token| ["your", "ihre", "ihr", "su", "votre", "sua", "suo", "seu"].contains(&token.lower.as_str()));
-    let from = possessive.map_or(0, |at| at + 1);
-    let nouns: Vec<&str> = match possessive {
-        Some(_) => tokens.get(from..)?.iter().take_while(is_noun).take(3).map(|token| token.lower.as_str()).collect(),
-        None => {
-            let mut last: Vec<&str> =
-                tokens.iter().rev().take_while(is_noun).take(2).map(|token| token.lower.as_str()).collect();
-            last.reverse();
-            last
-        }
-    };
-    (!nouns.is_empty()).then(|| one_line(&nouns.join(" "), 30))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::WISH;
 use super::language::WORDS;
-use super::rules::WISH;
 use super::{Fact, FactFinder, FactSource};
 use crate::message::{Content, Message, Outcome, ResultContent, Value};
 
