@@ -101,9 +101,12 @@ pub(super) fn logged(
         let epoch = item::epoch(&item);
         let mut add = |position: Position, record: Result<Record, LogError>| match record {
             Ok(record) => {
-                let age = (epoch, record.revision());
-                if newest.get(&position).is_none_or(|(there, _)| *there < age) {
-                    newest.insert(position, (age, record));
+                // Of one message the revision decides, as a change of another message gives its span a higher epoch.
+                let is_newer = |(there, found): &(u32, Record)| {
+                    if found.id() == record.id() { found.revision() < record.revision() } else { *there < epoch }
+                };
+                if newest.get(&position).is_none_or(is_newer) {
+                    newest.insert(position, (epoch, record));
                 }
             }
             Err(error) => drop(left_out.insert(position, error)),

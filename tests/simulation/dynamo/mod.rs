@@ -149,7 +149,11 @@ impl Dynamo {
         let mut revisions = BTreeMap::new();
         let mut add = |key: ItemKey, item: &Item| {
             if let Some(revision) = item.get("revision").and_then(|revision| revision.as_n()?.parse().ok()) {
-                revisions.insert(key, (operation::text_of(item, "id"), revision));
+                // A message may have an item of its own beside its span.
+                let newest = revisions.entry(key).or_insert((String::new(), 0));
+                if newest.1 <= revision {
+                    *newest = (operation::text_of(item, "id"), revision);
+                }
             }
         };
         for item in server.tables.get(table).into_iter().flat_map(table::Table::items) {

@@ -51,6 +51,14 @@ impl Spanning {
     }
 }
 
+impl Spanning {
+    /// Notes what a read shows: a put may be applied although its answer is lost.
+    fn read(&self, call: LoggedCall) -> LoggedCall {
+        self.seen.lock().unwrap().stored.extend(call.records.iter().map(|record| record.id()));
+        call
+    }
+}
+
 impl CallLog for Spanning {
     fn stores_spans(&self) -> bool {
         true
@@ -85,7 +93,7 @@ impl CallLog for Spanning {
     }
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        self.log.read_call(call_id)
+        Box::pin(async move { Ok(self.read(self.log.read_call(call_id).await?)) })
     }
 
     fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
@@ -105,7 +113,7 @@ impl CallLog for Spanning {
     }
 
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
-        self.log.fence_call(lease)
+        Box::pin(async move { Ok(self.read(self.log.fence_call(lease).await?)) })
     }
 
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {

@@ -229,12 +229,13 @@ impl World {
         for (slot, found) in self.slots.iter().enumerate().filter(|(_, found)| found.is_shown(tenure.served)) {
             let Slot::Record { epoch, id: members, .. } = found else { continue };
             for (known, member) in known[slot..].iter_mut().zip(members) {
-                // Of a message in two items, the one with the highest epoch and revision counts.
-                let age = |(_, revision): (u8, u32)| (*epoch, revision);
-                if let Some(member) = *member
-                    && known.is_none_or(|(newest, _)| newest < age(member))
-                {
-                    *known = Some((age(member), member));
+                // Of a message in two items the newest revision counts, of two messages that with the highest epoch.
+                let Some((id, revision)) = *member else { continue };
+                let is_newer = |(there, (found, older)): (u32, Revised)| {
+                    if found == id { older < revision } else { there < *epoch }
+                };
+                if known.is_none_or(is_newer) {
+                    *known = Some((*epoch, (id, revision)));
                 }
             }
         }
