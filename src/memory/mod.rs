@@ -1,11 +1,12 @@
 //! The memory: the text in the prompt that replaces turns outside the window.
 //!
-//! Owns the summarisers, the facts, the history of tool calls, and the text of the memory. Calls a model only when a summary is
-//! requested, and never changes a conversation.
+//! Owns the summarisers, the facts, the history of tool calls, and the text of the memory. Calls a model only when a
+//! summary is requested, and never changes a conversation.
 
 mod extractive;
 mod facts;
 mod history;
+mod one_line;
 mod prompt;
 mod prompted;
 

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::message::{Value, is_invisible};
+use crate::memory::one_line::one_line;
+use crate::message::Value;
 
 /// A scalar with its key. The items of a list have the key of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,27 +38,6 @@ pub(super) fn of_json(text: &str) -> Option<Vec<Field>> {
     (read.is_ok() || found.is_full()).then_some(found.0)
 }
 
-/// Cleans a text and cuts it to one line of `longest` characters.
-pub(super) fn short(text: &str, longest: usize) -> String {
-    let mut line = String::new();
-    let mut chars = text.trim().chars().filter(|c| c.is_whitespace() || c.is_control() || !is_invisible(*c));
-    for c in chars.by_ref().take(longest) {
-        match c {
-            '"' => line.push('\''),
-            _ if c.is_whitespace() || c.is_control() => {
-                if !line.ends_with(' ') {
-                    line.push(' ');
-                }
-            }
-            _ => line.push(c),
-        }
-    }
-    if chars.next().is_some() {
-        line.push('…');
-    }
-    line
-}
-
 struct Found(Vec<Field>);
 
 impl Found {
@@ -66,9 +46,9 @@ impl Found {
     }
 
     fn add(&mut self, key: &str, value: &str, depth: u8) {
-        let value = short(value, LONGEST);
+        let value = one_line(value, LONGEST);
         if !value.is_empty() && !self.is_full() {
-            self.0.push(Field { key: short(key, LONGEST_KEY), value, depth });
+            self.0.push(Field { key: one_line(key, LONGEST_KEY), value, depth });
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::fields::{self, Field};
 use super::hash::Hash;
 use super::weight::{Term, Weight};
+use crate::memory::one_line::one_line;
 use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank, is_invisible};
 
 /// The maximum length of a line, in characters. The most important items come first.
@@ -29,7 +30,7 @@ pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, se
     let (mut words, mut found) = (None, Vec::new());
     let failed = match result.outcome() {
         Outcome::Failure(error) => {
-            words = Some(fields::short(error.message(), LONGEST_TEXT));
+            words = Some(one_line(error.message(), LONGEST_TEXT));
             true
         }
         Outcome::Success(contents) => {
@@ -40,7 +41,7 @@ pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, se
                         Some(fields) if fields.is_empty() => words = Some("nothing".to_owned()),
                         Some(fields) => found.extend(fields),
                         None if is_blank(text) => {}
-                        None => words = Some(fields::short(text, LONGEST_TEXT)),
+                        None => words = Some(one_line(text, LONGEST_TEXT)),
                     },
                     ResultContent::Media(_) | ResultContent::Document(_) | ResultContent::Unknown(_) => {}
                 }

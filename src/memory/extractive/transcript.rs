@@ -6,9 +6,10 @@ use std::ops::Range;
 use super::clauses::clauses;
 use super::clean::push_clean;
 use super::hash::Hash;
+use super::tools;
 use super::weight::{Term, Weight, weigh};
-use super::{fields, tools};
 use crate::manager::Summarizing;
+use crate::memory::one_line::one_line;
 use crate::message::{Content, Message, Role, ToolCall, ToolCallId, ToolResult};
 
 /// The speaker of a line. The next summary recognises lines by these labels.
@@ -186,7 +187,7 @@ impl Transcript {
     }
 
     fn attach(&mut self, kind: &str, name: Option<&str>) {
-        let name = name.map(|name| format!(" \"{}\"", fields::short(name, LONGEST_NAME))).unwrap_or_default();
+        let name = name.map(|name| format!(" \"{}\"", one_line(name, LONGEST_NAME))).unwrap_or_default();
         self.add(Speaker::Attachment, format!("{kind}{name}"), false);
     }
 

@@ -8,7 +8,7 @@ use slots::question;
 use super::language::{WORDS, after};
 use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
-use crate::memory::history::one_line;
+use crate::memory::one_line::one_line;
 use crate::message::{Message, Role, Text};
 
 /// Finds facts by rules, without a model and without knowledge of a domain: ids and codes, names, numbers with their

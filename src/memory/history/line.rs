@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
-use crate::message::is_invisible;
+use crate::memory::one_line::one_line;
 
 /// The maximum length of a value, in characters.
 const LONGEST: usize = 120;
@@ -194,28 +194,6 @@ pub(crate) fn atom(value: &str) -> String {
         return value.to_owned();
     }
     format!("\"{}\"", one_line(value, LONGEST))
-}
-
-/// Writes a text on one line, without quotation marks and invisible characters, and cuts it to `longest` characters.
-pub(crate) fn one_line(text: &str, longest: usize) -> String {
-    let mut line = String::new();
-    let visible = |c: &char| c.is_whitespace() || c.is_control() || !is_invisible(*c);
-    let mut chars = text.trim().chars().filter(visible);
-    for c in chars.by_ref().take(longest) {
-        match c {
-            '"' => line.push('\''),
-            _ if c.is_whitespace() || c.is_control() => {
-                if !line.ends_with(' ') {
-                    line.push(' ');
-                }
-            }
-            _ => line.push(c),
-        }
-    }
-    if chars.next().is_some() {
-        line.push('…');
-    }
-    line
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod listing;
 use std::collections::HashMap;
 
 pub(crate) use entry::{ToolState, ToolUse};
-pub(crate) use line::one_line;
 pub(crate) use listing::Listing;
 
 use super::facts::{Fact, FactSource};

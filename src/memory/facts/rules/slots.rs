@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::memory::facts::language::{WORDS, after};
 use crate::memory::facts::tokens::{Token, tokens};
-use crate::memory::history::one_line;
+use crate::memory::one_line::one_line;
 use crate::message::Message;
 
 impl Finding<'_> {

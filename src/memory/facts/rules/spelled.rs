@@ -4,7 +4,7 @@ use super::Finding;
 use crate::memory::facts::language::{WORDS, after};
 use crate::memory::facts::tokens::tokens;
 use crate::memory::facts::{Fact, WISH};
-use crate::memory::history::one_line;
+use crate::memory::one_line::one_line;
 use crate::message::{Message, Role, Text};
 
 /// The maximum length of a wish, refusal or constraint, in characters.
