@@ -102,7 +102,10 @@ proptest! {
     #[test]
     fn fact_has_only_words_that_were_said(texts in proptest::collection::vec(".{0,60}|([A-Z] ?){3,6}|no, actually [a-z]{3} [0-9]{2,4}", 1..8)) {
         let said: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !crate::message::is_blank(text)).collect();
-        let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        let letters = |text: &str| {
+            let visible = |c: &char| c.is_alphanumeric() && !crate::message::is_invisible(*c);
+            text.chars().filter(visible).collect::<String>().to_lowercase()
+        };
         // A code that is spelled over turns is joined from the words of one speaker.
         let of_assistant = letters(&said.iter().step_by(2).copied().collect::<String>());
         let of_caller = letters(&said.iter().skip(1).step_by(2).copied().collect::<String>());
