@@ -31,6 +31,7 @@ pub struct Airline {
     pub turns: FakeBedrock,
     pub summaries: FakeBedrock,
     tools: Vec<String>,
+    declares_lookups: bool,
     /// The recorded tool calls that are still to come.
     calls: Arc<Mutex<VecDeque<Call>>>,
 }
@@ -47,7 +48,13 @@ impl Airline {
             FakeBedrock::answering(|_| ScriptedReply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
         let tools: BTreeSet<String> = recording.calls().map(|call| call.tool.clone()).collect();
         let calls = Arc::new(Mutex::new(recording.calls().cloned().collect()));
-        Self { turns, summaries, tools: tools.into_iter().collect(), calls }
+        Self { turns, summaries, tools: tools.into_iter().collect(), declares_lookups: false, calls }
+    }
+
+    /// Declares tools that only read, as a service does: their calls do not wait for the log.
+    pub fn declaring_lookups(mut self) -> Self {
+        self.declares_lookups = true;
+        self
     }
 
     pub fn open(&self, log: CallWriter, policy: Policy, system: &str) -> CallSession {
@@ -70,21 +77,22 @@ impl Airline {
             .config(config)
             .clock(Arc::new(TokioClock(Instant::now())), Arc::new(SequentialIds::default()))
             .log(log);
-        let call = self.tools.iter().fold(call, |call, tool| {
+        let call = self.tools.iter().fold(call, |call, tool_name| {
             let schema = Value::map([("type", Value::from("object"))]).unwrap();
-            let spec = ToolSpec::new(tool.as_str(), "A tool of the airline.", schema).unwrap();
-            if self.is_external(&spec.name) {
-                return call.tool(Tool::external(spec));
-            }
-            let calls = self.calls.clone();
-            let tool = spec.name.clone();
-            call.tool(Tool::raw(spec, move |arguments: Value, _: ToolContext| {
-                let (calls, tool) = (calls.clone(), tool.clone());
-                async move {
-                    sleep(Duration::from_millis(200)).await;
-                    act(&calls, &tool, &arguments).map_err(ToolError::new)
-                }
-            }))
+            let spec = ToolSpec::new(tool_name.as_str(), "A tool of the airline.", schema).unwrap();
+            let (calls, name) = (self.calls.clone(), spec.name.clone());
+            let tool = if self.is_external(&name) {
+                Tool::external(spec)
+            } else {
+                Tool::raw(spec, move |arguments: Value, _: ToolContext| {
+                    let (calls, name) = (calls.clone(), name.clone());
+                    async move {
+                        sleep(Duration::from_millis(200)).await;
+                        act(&calls, &name, &arguments).map_err(ToolError::new)
+                    }
+                })
+            };
+            call.tool(if self.declares_lookups && !may_act(tool_name) { tool.read_only() } else { tool })
         });
         call.open().unwrap()
     }
@@ -97,6 +105,11 @@ impl Airline {
     pub fn act(&self, tool_call: &ToolCall) -> Result<Vec<ResultContent>, String> {
         act(&self.calls, tool_call.name(), tool_call.arguments())
     }
+}
+
+/// Returns whether a tool changes something, and is no lookup.
+pub fn may_act(tool: &str) -> bool {
+    !["get_", "search_", "list_", "calculate", "think"].iter().any(|lookup| tool.starts_with(lookup))
 }
 
 /// Returns the recorded result of the next tool call, which must equal the recorded call.
