@@ -22,6 +22,11 @@ pub(super) fn of_items(visible: &[Item]) -> BTreeSet<Position> {
     positions
 }
 
+/// Returns the number of the next message.
+pub(super) fn next_seq(taken: &BTreeSet<Position>) -> u32 {
+    taken.iter().map(|position| position.seq()).max().map_or(0, |last| last + 1)
+}
+
 /// Returns the free positions that a writer of this list could fill: the next message and each one that is missing
 /// before it; the next summary after each message that no summary covers; and each missing summary, after every message
 /// that it could cover. At most so many of one kind are returned: the last ones, which come first.
@@ -35,8 +40,7 @@ pub(super) fn open(taken: &BTreeSet<Position>, most: usize) -> Vec<Position> {
         }
     }
     summaries.sort_unstable();
-    let covered = summaries.iter().map(|(_, after)| *after).max();
-    let next_seq = messages.last().copied().max(covered).map_or(0, |last| last + 1);
+    let next_seq = next_seq(taken);
     let free = (0..=next_seq).rev().filter(|seq| !messages.contains(seq) && *seq <= Position::MAX_SEQ);
     let mut open: Vec<Position> = free.take(most).map(Position::message).collect();
 

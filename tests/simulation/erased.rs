@@ -12,16 +12,17 @@ use verbale::log::{
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::dynamo::{Attribute, Dynamo, Fault, FaultPlan, Window};
-use super::log;
-use super::support::{START_MS, call, message};
+use super::LAYOUT;
+use crate::dynamo::{Attribute, Dynamo, Fault, FaultPlan, Window};
+use crate::log;
+use crate::support::{START_MS, call, message};
 
 type Manager = MessagesManager<PlainMessage>;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> {
-    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
+    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     Offloading::new(log, Cached::new(DynamoContents::new(dynamo.client()), 0))
 }
 

@@ -14,6 +14,7 @@ mod history;
 mod limits;
 mod repetition;
 mod seeds;
+mod spans;
 #[path = "../call_log/support.rs"]
 #[expect(dead_code, reason = "the tests of the contract use the rest")]
 mod support;
@@ -22,10 +23,13 @@ mod writer;
 
 use std::sync::Arc;
 
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
 use verbale::testing::call_log_conformance;
 
 use dynamo::{Dynamo, FaultPlan};
+
+/// The modules in `spans` have another one.
+const LAYOUT: Layout = Layout::Messages;
 
 /// Returns a fake with the log's table and the faults of `plan`, and a log in it.
 async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {

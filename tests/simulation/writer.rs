@@ -10,9 +10,10 @@ use verbale::log::{
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
-use super::log;
-use super::support::{START_MS, call};
+use super::LAYOUT;
+use crate::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
+use crate::log;
+use crate::support::{START_MS, call};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -24,7 +25,7 @@ async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWrite
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }
-    let (writer, task) = LogWriter::new(Arc::new(log), settings);
+    let (writer, task) = LogWriter::new(Arc::new(log.with_layout(LAYOUT)), settings);
     tokio::spawn(task.run());
     (dynamo, writer)
 }
@@ -56,7 +57,8 @@ async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter,
     call_writer.finish(manager, call_end.clone(), HOURS).await.unwrap();
     assert_eq!(writer.flush(HOURS).await, []);
     dynamo.set_plan(FaultPlan::none());
-    let log = verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
+    let log =
+        verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     // A new client corrects its clock after its first request.
     let _ = log.read_call(call_writer.lease().call_id()).await;
     let logged = log.read_call(call_writer.lease().call_id()).await.unwrap();

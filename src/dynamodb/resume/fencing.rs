@@ -11,10 +11,12 @@ use crate::dynamodb::rules::{self, Slot};
 use crate::dynamodb::table_client::Written;
 use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names, positions};
 use crate::log::{CallId, LogError, LogErrorKind, WriterLease};
+use crate::message::Position;
 
 /// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
-/// three passes are usually enough.
-const MAX_PASSES: usize = 8;
+/// three passes are usually enough. Each pass fences twice as many messages ahead, so that a writer that is faster than
+/// a pass meets a fence, too.
+const MAX_PASSES: u32 = 8;
 
 /// The most fences of one kind. A writer reads the header when it fills a hole, so it also learns there that it has lost
 /// its call.
@@ -55,14 +57,14 @@ impl Fencing<'_> {
     /// Each pass reads the call and sends its steps. If an older writer changed an item in between, another pass follows.
     /// A step that failed is left to the next pass, so a repetition after an error continues with the remaining steps.
     pub async fn run(&self) -> Result<Fenced, LogError> {
-        for _ in 0..MAX_PASSES {
+        for pass in 0..MAX_PASSES {
             let items = self.log.items(self.call_id).await?;
             let header = self.check(items.header.as_ref())?;
             let served = items.fenced();
             let expires_at_s = WriterLease::from(&header::from_item(&header)?).expires_at_s();
             let own_fences = self.own_fences(&items);
             let visible: Vec<Item> = items.into_visible(self.log.now_s()).collect();
-            let steps = self.stamps(&visible).chain(self.fences(&visible, &own_fences));
+            let steps = self.stamps(&visible).chain(self.fences(&visible, &own_fences, 1 << pass));
             if self.send_all(steps, served, expires_at_s).await? == Found::Unchanged {
                 return Ok(Fenced { header, items: visible });
             }
@@ -117,9 +119,14 @@ impl Fencing<'_> {
         })
     }
 
-    /// Returns a fence for each position that an older writer could fill, unless this epoch has one there already.
-    fn fences(&self, visible: &[Item], own_fences: &HashSet<String>) -> impl Iterator<Item = Step> {
-        let sort_keys = positions::open(&positions::of_items(visible), MOST_FENCES).into_iter().map(keys::sort_key_of);
+    /// Returns a fence for each position that an older writer could fill, with so many next messages, unless this epoch has
+    /// one there already.
+    fn fences(&self, visible: &[Item], own_fences: &HashSet<String>, ahead: u32) -> impl Iterator<Item = Step> {
+        let taken = positions::of_items(visible);
+        let next = positions::next_seq(&taken);
+        let later = (next.saturating_add(1)..next.saturating_add(ahead)).filter(|seq| *seq <= Position::MAX_SEQ);
+        let open = positions::open(&taken, MOST_FENCES).into_iter().chain(later.map(Position::message));
+        let sort_keys = open.map(keys::sort_key_of);
         sort_keys.filter(|sort_key| !own_fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
     }
 

@@ -1,0 +1,16 @@
+//! The cases that depend on the layout of the table again, over a table with spans.
+
+#![allow(clippy::duplicate_mod, reason = "the same cases, in another layout")]
+
+use verbale::dynamodb::Layout;
+
+const LAYOUT: Layout = Layout::Spans;
+
+#[path = "contents.rs"]
+mod contents;
+#[path = "erased.rs"]
+mod erased;
+#[path = "takeover.rs"]
+mod takeover;
+#[path = "writer.rs"]
+mod writer;
