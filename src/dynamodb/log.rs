@@ -17,13 +17,13 @@ pub(super) const AT_ONCE: usize = 8;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
-    /// Each message is an item. Earlier versions of this library read the table.
-    #[default]
-    Messages,
     /// The messages of a turn are an item, up to 16 KB: fewer requests and fewer write units. The writer forms the
-    /// [spans](crate::log::Span). Before a table gets the first span, all processes that read it must know spans: earlier
-    /// versions of this library return [`Damaged`](crate::log::LogErrorKind::Damaged) for a call that has one.
+    /// [spans](crate::log::Span).
+    #[default]
     Spans,
+    /// Each message is an item, which a program without this library reads more easily. Without a
+    /// [spool](crate::log::Spool), a host that dies has lost fewer messages, because none waits for the end of its turn.
+    Messages,
 }
 
 /// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
@@ -62,7 +62,7 @@ impl DynamoLog {
         self
     }
 
-    /// Sets how new messages are stored; [`Layout::Messages`] by default. Every log reads both layouts, and changes messages
+    /// Sets how new messages are stored; [`Layout::Spans`] by default. Every log reads both layouts, and changes messages
     /// in the items that they have.
     #[must_use]
     pub fn with_layout(mut self, layout: Layout) -> Self {
