@@ -73,9 +73,11 @@ impl DynamoLog {
         self
     }
 
-    /// Sets whether long texts are compressed with zstd: texts of 512 bytes or more, such as instructions and the results
-    /// of tools; off by default. Every log reads both forms, and so does the program `verbale`. In the table a compressed
-    /// text is binary, so the console and an export do not show it. Metadata, tool calls and short texts stay readable.
+    /// Sets whether texts of 512 bytes or more, such as instructions and the results of tools, are compressed with zstd if
+    /// that saves an eighth; off by default.
+    ///
+    /// Every log reads both forms. In the table a compressed text is a map with the binary key `$zstd`, so the console of
+    /// AWS and exports do not show it. Metadata, tool calls and short texts stay readable.
     #[must_use]
     pub fn with_compression(mut self, is_compressing: bool) -> Self {
         self.texts = if is_compressing { Texts::Compressed } else { Texts::Plain };

@@ -63,9 +63,25 @@ async fn turns_cost_little_more_than_their_items() {
             sums.turns / recordings.len() as f64,
             least as f64 / sums.turns,
         );
+        // A call's header takes 4 units.
+        let of_calls = |sum: f64| 1_000.0 * sum / recordings.len() as f64;
+        let (requests_of_calls, units_of_calls) = (of_calls(sums.requests), of_calls(sums.units) + 4_000.0);
+        println!(
+            "  1,000 calls: {requests_of_calls:.0} requests for messages, {units_of_calls:.0} write units with headers, \
+             {:.4} US dollars",
+            units_of_calls * price_of_write_unit()
+        );
         breakdown.print(sums.turns);
         assert!(requests <= most_requests && units <= most_units, "{name}, {played:?}: {requests} and {units}");
     }
+}
+
+/// Returns the price of a write unit in US dollars, which `infra/README.md` has for a million.
+fn price_of_write_unit() -> f64 {
+    let prices = include_str!("../../infra/README.md");
+    let row = prices.lines().find(|line| line.starts_with("| write unit")).unwrap();
+    let price = row.split('|').nth(2).unwrap().trim().strip_suffix(" per million").unwrap();
+    price.parse::<f64>().unwrap() / 1e6
 }
 
 /// How the log of a call is written.
