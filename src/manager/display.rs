@@ -200,7 +200,8 @@ fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
         word(f, model)?;
         request.first_token_ms.iter().try_for_each(|ms| write!(f, " first token {ms} ms"))?;
         request.took_ms.iter().try_for_each(|ms| write!(f, " end {ms} ms"))?;
-        request.usage.iter().try_for_each(|usage| write!(f, " tokens {} in {} out", usage.input, usage.output))?;
+        let tokens = request.input.zip(request.output);
+        tokens.iter().try_for_each(|(input, output)| write!(f, " tokens {input} in {output} out"))?;
         if let Some(failure) = &request.failure {
             f.write_str(" failed: ")?;
             word(f, failure)?;

@@ -64,9 +64,18 @@ pub(crate) struct RequestRecord {
     /// The reason if there was no answer, such as `timeout` or `throttled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Text>,
-    /// The tokens of the request and its answer, if the model reported them.
-    #[serde(flatten)]
-    pub usage: Option<TokenRecord>,
+    /// All tokens of the input, including cached ones, if the model reported them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// The tokens of the answer, if the model reported them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// The tokens of the input that were read from the provider's cache.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_read: u64,
+    /// The tokens of the input that were written to the provider's cache.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_write: u64,
     /// The `seq` of the last message that the memory covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_covers: Option<u32>,
@@ -85,23 +94,6 @@ pub(crate) struct RequestRecord {
     /// Fields of a newer version.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
-}
-
-/// The tokens of a request and its answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TokenRecord {
-    /// All tokens of the input, including cached ones.
-    pub input: u64,
-    /// The tokens of the answer.
-    pub output: u64,
-    /// The tokens of the input that were read from the provider's cache.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cache_read: u64,
-    /// The tokens of the input that were written to the provider's cache.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cache_write: u64,
 }
 
 impl RequestRecord {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
-use crate::message::{MessageId, RequestRecord, Text, TokenRecord, TurnRecord};
+use crate::message::{MessageId, RequestRecord, Text, TurnRecord};
 use crate::model::Usage;
 use crate::policy::Tokens;
 
@@ -110,22 +110,20 @@ impl Core {
         self.events.push(CallEvent::Used { usage });
         self.estimator.observe(self.estimated, Tokens::new(usage.input_tokens));
         let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
-        let tokens = TokenRecord {
-            input: input_tokens,
-            output: output_tokens,
-            cache_read: cache_read_tokens,
-            cache_write: cache_write_tokens,
+        let record = |request: &mut RequestRecord| {
+            (request.input, request.output) = (Some(input_tokens), Some(output_tokens));
+            (request.cache_read, request.cache_write) = (cache_read_tokens, cache_write_tokens);
         };
-        if self.record_request(id, |request| request.usage = Some(tokens)) {
+        if self.record_request(id, record) {
             return;
         }
         if let Some((_, message)) = self.ended.filter(|(ended, _)| *ended == id)
             && let Some(mut entry) = self.manager.entry(&message)
-            && let Some(mut record) = entry.metadata().turn().cloned()
-            && let Some(request) = record.requests.last_mut()
+            && let Some(mut turn) = entry.metadata().turn().cloned()
+            && let Some(request) = turn.requests.last_mut()
         {
-            request.usage = Some(tokens);
-            entry.set_turn(record);
+            record(request);
+            entry.set_turn(turn);
         }
     }
 }
