@@ -58,3 +58,33 @@ pub(super) fn nest(record: &mut Map<String, Json>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::message::Timing;
+
+    #[test]
+    fn every_time_is_a_key_of_its_own() {
+        assert!(Timing::ALL.iter().all(|timing| is_lifted(timing.as_str())));
+    }
+
+    #[test]
+    fn keys_of_a_newer_version_stay_in_their_map() {
+        let record = json!({
+            "id": "a", "message": {"role": "user", "contents": [], "role2": 1},
+            "metadata": {"timing": {"creation": 5, "ttsStart": 7}, "aux": {}, "role": "narrator"},
+        });
+        let Json::Object(mut entries) = record.clone() else { panic!("{record}") };
+        flatten(&mut entries);
+        let flat = json!({
+            "id": "a", "role": "user", "contents": [], "message": {"role2": 1}, "creation": 5, "timing": {"ttsStart": 7},
+            "aux": {}, "metadata": {"role": "narrator"},
+        });
+        assert_eq!(Json::Object(entries.clone()), flat);
+        nest(&mut entries);
+        assert_eq!(Json::Object(entries), record);
+    }
+}
