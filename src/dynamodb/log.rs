@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::Client;
 
 use super::Cost;
+use super::attribute::Texts;
 use super::table_client::TableClient;
 use crate::clock::{Clock, SystemClock};
 
@@ -40,6 +41,7 @@ pub enum Layout {
 pub struct DynamoLog {
     pub(super) db: TableClient,
     pub(super) layout: Layout,
+    pub(super) texts: Texts,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -50,6 +52,7 @@ impl DynamoLog {
         Self {
             db: TableClient::new(client),
             layout: Layout::default(),
+            texts: Texts::Plain,
             day_shards: NonZeroU8::MIN,
             clock: Arc::new(SystemClock),
         }
@@ -67,6 +70,17 @@ impl DynamoLog {
     #[must_use]
     pub fn with_layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// Sets whether texts of 512 bytes or more, such as instructions and the results of tools, are compressed with zstd if
+    /// that saves an eighth; off by default.
+    ///
+    /// Every log reads both forms. In the table a compressed text is a map with the binary key `$zstd`, so the console of
+    /// AWS and exports do not show it. Metadata, tool calls and short texts stay readable.
+    #[must_use]
+    pub fn with_compression(mut self, is_compressing: bool) -> Self {
+        self.texts = if is_compressing { Texts::Compressed } else { Texts::Plain };
         self
     }
 
@@ -117,6 +131,7 @@ impl fmt::Debug for DynamoLog {
         f.debug_struct("DynamoLog")
             .field("table", &self.db.table)
             .field("layout", &self.layout)
+            .field("texts", &self.texts)
             .field("day_shards", &self.day_shards)
             .finish()
     }

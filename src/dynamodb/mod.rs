@@ -59,6 +59,7 @@ mod cost;
 mod day;
 mod erase;
 mod error;
+mod flat;
 mod header;
 mod hold;
 mod item;
@@ -78,6 +79,7 @@ mod span;
 mod table;
 mod table_client;
 mod ttl;
+mod zstd;
 
 pub use client::log_client;
 pub use contents::DynamoContents;

@@ -193,13 +193,15 @@ fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
         f.write_str(" ")?;
         word(f, reason)?;
     }
+    let mut model = "model";
     for request in &record.requests {
         f.write_str(", ")?;
-        word(f, request.model.as_ref().map_or("model", |model| model.as_str()))?;
-        let after = |at_ms: i64| at_ms.saturating_sub(request.asked_ms);
-        request.first_token_ms.iter().try_for_each(|at_ms| write!(f, " first token {} ms", after(*at_ms)))?;
-        request.end_ms.iter().try_for_each(|at_ms| write!(f, " end {} ms", after(*at_ms)))?;
-        request.usage.iter().try_for_each(|usage| write!(f, " tokens {} in {} out", usage.input, usage.output))?;
+        model = request.model.as_ref().map_or(model, |model| model.as_str());
+        word(f, model)?;
+        request.first_token_ms.iter().try_for_each(|ms| write!(f, " first token {ms} ms"))?;
+        request.took_ms.iter().try_for_each(|ms| write!(f, " end {ms} ms"))?;
+        let tokens = request.input.zip(request.output);
+        tokens.iter().try_for_each(|(input, output)| write!(f, " tokens {input} in {output} out"))?;
         if let Some(failure) = &request.failure {
             f.write_str(" failed: ")?;
             word(f, failure)?;

@@ -48,9 +48,8 @@ impl Core {
         let asked_ms = self.now_ms();
         let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
         spans::record_compacted(summary.is_some());
+        let model = setup.model.as_ref().map(|(name, _)| name.clone());
         let record = RequestRecord {
-            asked_ms,
-            model: setup.model.as_ref().map(|(name, _)| name.clone()),
             memory_covers: summary,
             memory_version: self.manager.summary_count(),
             ..RequestRecord::default()
@@ -58,7 +57,7 @@ impl Core {
         let turn = self.turn_of(id)?;
         turn.awaits.clear();
         (turn.reports, turn.answer.asked_ms, turn.answer.first_token_ms) = (reports, asked_ms, None);
-        turn.recorder.requests.push(record);
+        turn.recorder.record_asked(record, model, asked_ms);
         Some(Ok(Prepared { setup, request, offers_tools }))
     }
 
