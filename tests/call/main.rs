@@ -5,6 +5,7 @@
 
 mod acts;
 mod barge_in;
+mod budget;
 mod contents;
 mod conversation;
 mod edges;

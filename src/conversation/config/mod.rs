@@ -225,6 +225,7 @@ impl Config {
             max_tool_rounds: self.max_tool_rounds.unwrap_or(5),
             max_window: self.max_window.unwrap_or(Tokens::new(16_000)),
             memory: self.policy().memory(),
+            budget: self.policy().budget(),
             fact_finder: self.fact_finder.clone().unwrap_or_else(|| Arc::new(RuleFactFinder)),
             contents: self.contents.clone(),
         }
