@@ -33,7 +33,9 @@ const TOOLS: [&str; 3] = ["look", "book", "cancel"];
 
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => "[a-z]{2,9}( [a-z]{1,9}){0,40}",
+        2 => "[a-z]{2,9}( [a-z]{1,9}){0,40}",
+        // Facts, which the memory has beside the summary.
+        4 => "(My code is [A-Z]{2}[0-9]{3}\\. |I want [2-9] seats on May [1-9]\\. |No, not for \\$[0-9]{2,3}\\. ){1,4}",
         1 => "[A-Z]{3}[0-9]{3}( [0-9]{1,5}){0,20}",
         1 => "[äöüßéèàñçł]{2,9}( [a-zäöü]{1,9}){0,20}",
         1 => "[訂船票位子]{1,40}",
