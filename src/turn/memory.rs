@@ -103,6 +103,20 @@ impl Core {
         self.covered.update(self.manager.all().map(PlainMessage::message).rev(), first);
     }
 
+    /// Notes what the prompt needs of messages that are about to leave memory.
+    pub fn remember(&mut self) {
+        self.refresh();
+        self.cover();
+        self.find_facts(self.first_uncovered());
+    }
+
+    /// Forgets what is needed only of messages in memory.
+    pub fn released(&mut self) {
+        let first = self.manager.all().next().map(|message| message.message().position().seq());
+        self.covered.join_before(first.unwrap_or_else(|| self.manager.message_count()));
+        self.with_ear(|ear, core| ear.released(&core.manager));
+    }
+
     fn first_uncovered(&self) -> u32 {
         let first = self.manager.uncovered().map(PlainMessage::message).next();
         first.map_or_else(|| self.manager.message_count(), |message| message.position().seq())
@@ -118,7 +132,8 @@ impl Core {
     /// Takes over changes from outside the engine.
     pub(super) fn refresh(&mut self) {
         if std::mem::take(&mut self.tools_are_stale) {
-            self.tools_used.rebuild(self.manager.all().map(PlainMessage::message));
+            let manager = &self.manager;
+            self.tools_used.rebuild(manager.all().map(PlainMessage::message), |id| manager.has_left(id));
             let first = self.manager.all().next().map_or(0, |message| message.message().position().seq());
             self.facts.search_again(first);
             self.covered.count_again(first);

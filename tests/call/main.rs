@@ -14,6 +14,7 @@ mod faults;
 mod log;
 mod marks;
 mod random;
+mod retention;
 mod same_as_run;
 mod silence;
 mod summaries;
