@@ -5,6 +5,7 @@
 
 mod acts;
 mod barge_in;
+mod budget;
 mod contents;
 mod conversation;
 mod edges;
@@ -13,6 +14,7 @@ mod faults;
 mod log;
 mod marks;
 mod random;
+mod retention;
 mod same_as_run;
 mod silence;
 mod summaries;
