@@ -10,6 +10,7 @@ mod contents;
 mod conversation;
 mod edges;
 mod events;
+mod facts;
 mod faults;
 mod log;
 mod marks;

@@ -65,7 +65,7 @@ impl FactTable {
         self.found.drain(..excess);
     }
 
-    /// Returns the latest value of each slot, oldest first.
+    /// Returns the values that no correction replaced, oldest first.
     pub fn facts(&self) -> Vec<Fact> {
         let entries = self.entries(u32::MAX);
         let current = entries.into_iter().filter(|entry| !entry.is_replaced);
