@@ -1,12 +1,21 @@
 //! The program `verbale`: see `verbale --help`.
 
+mod check;
+mod command;
 mod demo;
+mod failure;
+mod list;
+mod log;
+mod output;
+mod show;
+mod text;
+mod time;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The conversation of a phone call with an LLM, and its log.
+/// Shows and checks the log of phone calls with an LLM.
 #[derive(Debug, Parser)]
 #[command(name = "verbale", version, arg_required_else_help = true)]
 struct Program {
@@ -17,19 +26,27 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Arguments),
+    List(list::Arguments),
+    Show(show::Arguments),
+    Check(check::Arguments),
 }
 
 #[cfg(test)]
 impl Program {
     /// The arguments of `verbale demo`, parsed from what follows `demo` on the command line.
     fn demo_from(arguments: &[&str]) -> Result<demo::Arguments, clap::Error> {
-        let Command::Demo(arguments) = Self::try_parse_from(["verbale", "demo"].iter().chain(arguments))?.command;
-        Ok(arguments)
+        match Self::try_parse_from(["verbale", "demo"].iter().chain(arguments))?.command {
+            Command::Demo(arguments) => Ok(arguments),
+            other => unreachable!("{other:?}"),
+        }
     }
 }
 
 fn main() -> ExitCode {
     match Program::parse().command {
         Command::Demo(arguments) => demo::main(arguments),
+        Command::List(arguments) => command::run(async |out| list::run(arguments, out).await),
+        Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
+        Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
     }
 }
