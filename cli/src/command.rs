@@ -27,6 +27,11 @@ pub fn run(command: impl AsyncFnOnce(&mut dyn Write) -> Result<u8, Failure>) -> 
     }
 }
 
+/// Writes to the standard error, so that the standard output has data alone.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// Writes a value as one line of JSON.
 pub fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), Failure> {
     serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::path::PathBuf;
 
 use verbale::log::{LogError, LogErrorKind};
 
@@ -23,6 +24,10 @@ pub enum Failure {
     NotFound(String),
     #[error(transparent)]
     Log(#[from] LogError),
+    #[error("nothing was done")]
+    Declined,
+    #[error("the file {} cannot be written", path.display())]
+    File { path: PathBuf, source: io::Error },
     #[error("the output cannot be written")]
     Output(#[from] io::Error),
 }
@@ -41,7 +46,7 @@ impl Failure {
                 LogErrorKind::Unavailable => 5,
                 _ => 1,
             },
-            Self::Output(_) => 1,
+            Self::Declined | Self::File { .. } | Self::Output(_) => 1,
         }
     }
 }

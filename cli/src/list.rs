@@ -8,7 +8,7 @@ use verbale::clock::{Clock, SystemClock};
 use verbale::log::{CallHeader, CallId, CallQuery, CallerId, Cursor, Day, Tenant};
 use verbale::message::Map;
 
-use crate::command::json_line;
+use crate::command::{json_line, note};
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
 use crate::text::visible;
@@ -140,11 +140,6 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
         note(&format!("no calls {}", arguments.of_what(&query)));
     }
     Ok(0)
-}
-
-/// Writes to the standard error, so that the standard output has calls alone.
-fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 impl Arguments {

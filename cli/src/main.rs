@@ -1,8 +1,10 @@
 //! The program `verbale`: see `verbale --help`.
 
+mod change;
 mod check;
 mod command;
 mod demo;
+mod export;
 mod failure;
 mod list;
 mod log;
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Shows and checks the log of phone calls with an LLM.
+/// Shows, checks and changes the log of phone calls with an LLM.
 #[derive(Debug, Parser)]
 #[command(name = "verbale", version, arg_required_else_help = true)]
 struct Program {
@@ -29,6 +31,11 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Check(check::Arguments),
+    Export(export::Arguments),
+    Erase(change::Erase),
+    Hold(change::Hold),
+    Release(change::Release),
+    Sweep(change::Sweep),
 }
 
 #[cfg(test)]
@@ -48,5 +55,10 @@ fn main() -> ExitCode {
         Command::List(arguments) => command::run(async |out| list::run(arguments, out).await),
         Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
         Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
+        Command::Export(arguments) => command::run(async |out| export::run(arguments, out).await),
+        Command::Erase(erase) => command::run(async |out| erase.run(out).await),
+        Command::Hold(hold) => command::run(async |out| hold.run(out).await),
+        Command::Release(release) => command::run(async |out| release.run(out).await),
+        Command::Sweep(sweep) => command::run(async |out| sweep.run(out).await),
     }
 }

@@ -192,7 +192,8 @@ impl Shown<'_> {
         } else {
             let said = texts_of(message);
             let heard: String = message.heard_contents().texts().map(|text| text.as_str()).collect();
-            let unheard = said.strip_prefix(&heard).unwrap_or(&said);
+            let unheard = said.strip_prefix(&heard).unwrap_or(&said).to_owned();
+            let heard = message.heard_contents().texts().map(|text| text.as_str()).collect::<Vec<_>>().join(" ");
             let faint = Style::new().dimmed();
             let words = format!("{}{faint}[not heard: {}]{faint:#}", spaced(&visible(&heard)), visible(unheard.trim()));
             self.row(at_ms, message.role(), &words)?;

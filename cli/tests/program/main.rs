@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::JsonLines;
+use verbale::log::{CallChange, CallHeader, CallId, CallLog, JsonLines};
 
 /// A directory with the calls as JSON Lines in `calls`.
 async fn with_calls() -> TempDir {
@@ -70,12 +70,30 @@ async fn page_shows_what_the_program_prints() {
     assert!(text == now, "the page differs; PROGRAM_PAGE=write cargo test --test program writes:\n{now}");
 }
 
+/// Copies a call from one log to another one.
+async fn copy(call_id: &CallId, from: &dyn CallLog, to: &dyn CallLog) {
+    let call = from.read_call(call_id).await.unwrap();
+    let (header, lease) = (call.header.clone().unwrap(), call.lease().unwrap());
+    to.open_call(&CallHeader::new(call_id.clone(), header.started_ms()).unwrap()).await.unwrap();
+    for record in &call.records {
+        to.put_record(&lease, record).await.unwrap();
+    }
+    if let Some(call_end) = header.call_end().cloned() {
+        to.change_call(call_id, &CallChange::Close { lease, call_end }).await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn logs_of_each_kind_show_the_same() {
     let folder = with_calls().await;
+    // The embedded DynamoDB works in real time.
+    tokio::time::resume();
     let client = EmbeddedDynamo::open(folder.path().join("db")).unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
-    calls::play(Arc::new(DynamoLog::new(client))).await;
+    let (from, to) = (JsonLines::new(folder.path().join("calls")), DynamoLog::new(client));
+    for id in ["ferry-1", "ferry-2", "ferry-3"] {
+        copy(&CallId::new(id).unwrap(), &from, &to).await;
+    }
     for command in ["show ferry-1", "check ferry-2", "list --day 2025-10-20", "list --day 2025-10-20 --json"] {
         let of = |log: &str| shown(&run(folder.path(), &format!("verbale {command} --log {log}")));
         assert_eq!(of("embedded:db"), of("jsonl:calls"), "{command}");
@@ -106,6 +124,53 @@ async fn list_check_and_errors_hide_what_was_said() {
             assert!(!shown.contains(said), "{command}: {shown}");
         }
     }
+}
+
+/// The day of an operator: find a call, export it, keep it, and erase it.
+#[tokio::test(start_paused = true)]
+async fn erased_call_is_gone_and_a_held_one_stays() {
+    let folder = with_calls().await;
+    let run = |command: &str| shown(&run(folder.path(), &format!("verbale {command} --log jsonl:calls")));
+    let asked = run("erase ferry-1");
+    assert!(
+        asked.contains("This erases call ferry-1 of 2025-10-20 07:15:02 UTC with 12 messages, for good."),
+        "{asked}"
+    );
+    assert!(asked.contains("Add --yes") && asked.ends_with("(exit status 2)\n"), "{asked}");
+    assert!(run("hold ferry-1 --yes").starts_with("held call ferry-1"));
+    assert!(run("list --day 2025-10-20 --state held").contains("  held "));
+    let held = run("erase ferry-1 --yes");
+    assert!(held.contains("hold") && held.ends_with("(exit status 1)\n"), "{held}");
+    assert!(run("show ferry-1").contains("neither expires nor can be erased"));
+    assert!(run("release ferry-1 --yes").starts_with("released call ferry-1"));
+    assert_eq!(run("erase ferry-1 --yes"), "erased call ferry-1 of 2025-10-20 07:15:02 UTC with 12 messages\n");
+    for command in ["show ferry-1", "check ferry-1", "export ferry-1"] {
+        let gone = run(command);
+        assert!(gone.contains("erased") && gone.ends_with("(exit status 3)\n"), "{command}: {gone}");
+    }
+    assert!(!run("list --day 2025-10-20").contains("ferry-1"));
+    assert!(run("hold ferry-9 --yes").ends_with("(exit status 3)\n"));
+    assert_eq!(run("sweep 2025-10-20"), "0 erased calls swept\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_exported_in_each_format() {
+    let folder = with_calls().await;
+    for format in ["records", "json-lines", "chat", "converse", "openai", "versioned"] {
+        let output = run(folder.path(), &format!("verbale export ferry-1 --format {format} --log jsonl:calls"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("Shall I book one?"), "{format}: {text}");
+    }
+    let of_a_day = run(folder.path(), "verbale export --day 2025-10-20 --format csv -o calls.csv --log jsonl:calls");
+    assert_eq!(shown(&of_a_day), "3 calls written to calls.csv\n");
+    let mut csv = csv::Reader::from_path(folder.path().join("calls.csv")).unwrap();
+    let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
+    let output = run(folder.path(), "verbale export --day 2025-10-20 --log jsonl:calls");
+    assert_eq!(rows.len(), String::from_utf8(output.stdout).unwrap().lines().count());
+    let heard = rows.iter().find(|row| &row[0] == "ferry-1" && &row[9] == "true").unwrap();
+    assert_eq!((&heard[3], &heard[8]), ("assistant", "It is booked."));
+    let refused = shown(&run(folder.path(), "verbale export --day 2025-10-20 --format chat --log jsonl:calls"));
+    assert!(refused.ends_with("(exit status 2)\n"), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]
