@@ -12,6 +12,8 @@ mod output;
 mod show;
 mod text;
 mod time;
+mod turn;
+mod why;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,7 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Check(check::Arguments),
+    Why(why::Arguments),
     Export(export::Arguments),
     Erase(change::Erase),
     Hold(change::Hold),
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::List(arguments) => command::run(async |out| list::run(arguments, out).await),
         Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
         Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
+        Command::Why(arguments) => command::run(async |out| why::run(arguments, out).await),
         Command::Export(arguments) => command::run(async |out| export::run(arguments, out).await),
         Command::Erase(erase) => command::run(async |out| erase.run(out).await),
         Command::Hold(hold) => command::run(async |out| hold.run(out).await),

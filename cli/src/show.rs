@@ -4,7 +4,6 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use serde::Deserialize;
 use verbale::bedrock::BedrockMessage;
 use verbale::log::{CallHeader, CallId, LoggedCall};
 use verbale::message::{Attribute, Outcome, Part, ResultContent, Timing, TurnRecord};
@@ -15,6 +14,7 @@ use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
 use crate::text::{count, place, texts_of, visible};
 use crate::time::{lasting, since, utc};
+use crate::turn::Turn;
 
 /// Shows a call: who said what and when, what was not heard, the tools, the summaries, and what each turn took.
 #[derive(Debug, Args)]
@@ -67,28 +67,6 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
 pub fn started_ms(call: &LoggedCall) -> i64 {
     let first = || call.records.first().and_then(|record| record.metadata().timing(Timing::Creation));
     call.header.as_ref().map(CallHeader::started_ms).or_else(first).unwrap_or_default()
-}
-
-/// The fields of a turn's record that people read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Turn {
-    end: String,
-    reason: Option<String>,
-    took_ms: i64,
-    requests: Vec<Request>,
-    fillers: u32,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Request {
-    model: Option<String>,
-    first_token_ms: Option<i64>,
-    failure: Option<String>,
-    input: Option<u64>,
-    output: Option<u64>,
-    cache_read: u64,
 }
 
 struct Shown<'a> {
@@ -241,9 +219,7 @@ impl Shown<'_> {
     }
 
     fn turn(&mut self, record: &TurnRecord) -> Result<(), Failure> {
-        let Ok(turn) = serde_json::to_value(record).and_then(serde_json::from_value::<Turn>) else {
-            return Ok(());
-        };
+        let Some(turn) = Turn::read(record) else { return Ok(()) };
         let mut parts = vec![format!(
             "turn {}",
             [Some(turn.end), turn.reason].into_iter().flatten().collect::<Vec<_>>().join(": ")

@@ -20,8 +20,12 @@ const IN_TIME: Duration = Duration::from_secs(5);
 /// A model with these answers, each after 350 ms.
 fn scripted(replies: impl IntoIterator<Item = ScriptedReply>) -> ScriptedModel {
     let model = ScriptedModel::new();
-    replies.into_iter().for_each(|reply| model.reply(reply.first_token_after(Duration::from_millis(350))));
+    replies.into_iter().for_each(|reply| model.reply(after(350, reply)));
     model
+}
+
+fn after(ms: u64, reply: ScriptedReply) -> ScriptedReply {
+    reply.first_token_after(Duration::from_millis(ms))
 }
 
 /// Follows tokio's clock.
@@ -56,10 +60,14 @@ pub async fn play(log: Arc<dyn CallLog>) {
     call.caller_said("Thank you, bye.").unwrap();
     call.close("hangup", IN_TIME).await.unwrap();
 
-    let model = scripted([
-        ScriptedReply::default().tool_call("t1", "book", json!({"ferry": "lost", "seats": 2})).usage(412, 24),
+    let model = ScriptedModel::new();
+    let book = json!({"ferry": "lost", "seats": 2});
+    model.reply(ScriptedReply::refused("ThrottlingException"));
+    model.reply(after(2_400, ScriptedReply::default().tool_call("t1", "book", book).usage(412, 24)));
+    model.reply(after(
+        350,
         ScriptedReply::text("I cannot see whether it is booked. Let me pass you on.").usage(460, 15),
-    ]);
+    ));
     let call = open(&writer, &clock, "ferry-2", model);
     greet(&call).await;
     ask(&call, "Two seats on the last ferry.", None).await;

@@ -116,9 +116,13 @@ async fn json_has_one_object_a_line() {
 #[tokio::test(start_paused = true)]
 async fn list_check_and_errors_hide_what_was_said() {
     let folder = with_calls().await;
-    for command in
-        ["list --day 2025-10-20", "list --day 2025-10-20 --json", "check --day 2025-10-20", "check ferry-2 --json"]
-    {
+    for command in [
+        "list --day 2025-10-20",
+        "list --day 2025-10-20 --json",
+        "check --day 2025-10-20",
+        "check ferry-2 --json",
+        "why ferry-1",
+    ] {
         let shown = shown(&run(folder.path(), &format!("verbale {command} --log jsonl:calls")));
         for said in ["ten thirty", "10:30", "seat", "Good morning"] {
             assert!(!shown.contains(said), "{command}: {shown}");
