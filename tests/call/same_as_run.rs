@@ -87,6 +87,12 @@ fn without_times(json: &mut serde_json::Value) {
     }
 }
 
+/// Returns a question so long that a summary always pays. The memory of a call is longer than that of a run by what the
+/// caller has not heard yet.
+fn question(turn: usize) -> String {
+    format!("question {turn} {}", "and what does it cost ".repeat(20))
+}
+
 fn records(manager: &verbale::MessagesManager<PlainMessage>) -> Vec<String> {
     manager.records().iter().map(show).collect()
 }
@@ -103,7 +109,7 @@ async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) 
         .open()
         .unwrap();
     for turn in 0..turns {
-        call.caller_said(format!("question {turn}")).unwrap();
+        call.caller_said(question(turn)).unwrap();
         read(call.reply().unwrap()).await;
         pass(20_000).await;
     }
@@ -120,7 +126,7 @@ async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let conversation =
         Conversation::from_manager(CallId::new("CA1").unwrap(), manager).with_config(config(Config::new(models)));
     for turn in 0..turns {
-        conversation.add_user(format!("question {turn}")).unwrap();
+        conversation.add_user(question(turn)).unwrap();
         let mut run = conversation.run();
         while run.next().await.is_some() {}
         drop(run);
