@@ -211,7 +211,7 @@ impl ToolUse {
             return line;
         }
         let room = detail.room();
-        let arguments = self.arguments.write(room, shown, is_id);
+        let arguments = self.arguments.write(room, shown, is_identifier);
         if !arguments.is_empty() {
             line.extend([": ", &arguments]);
         }
@@ -254,6 +254,15 @@ pub(super) fn is_id(value: &str) -> bool {
     (1..=40).contains(&value.len())
         && value.chars().all(is_word)
         && (value.contains(|c: char| c.is_numeric()) || (value.len() > 1 && value.chars().all(is_capital)))
+}
+
+/// Returns whether a value identifies what a call acts on, such as an account, so that its line always has it: a code that
+/// is no count, no date and no abbreviation of a few letters.
+fn is_identifier(value: &str) -> bool {
+    let has_letter = value.contains(char::is_alphabetic);
+    let is_mixed = has_letter && value.contains(|c: char| c.is_numeric());
+    is_id(value)
+        && (is_mixed || (value.len() > 4 && value.chars().all(|c| c.is_alphanumeric() || (has_letter && c != '.'))))
 }
 
 /// Prints no arguments and no outcome, which may hold a caller's words.

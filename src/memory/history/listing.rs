@@ -151,9 +151,14 @@ impl Lines {
         if lines == 0 { 0 } else { self.preamble.len() + lines }
     }
 
-    /// Returns whether a line holds a value.
+    /// Returns whether a line holds a value, not inside of a longer one.
     pub fn holds(&self, value: &str) -> bool {
-        self.history.iter().any(|(_, line)| line.contains(value))
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let stands = |line: &str, at: usize| {
+            let after = line.get(at + value.len()..).unwrap_or_default();
+            !line.get(..at).unwrap_or_default().ends_with(is_part) && !after.starts_with(is_part)
+        };
+        self.history.iter().any(|(_, line)| line.match_indices(value).any(|(at, _)| stands(line, at)))
     }
 
     /// Joins the lines in the order of the calls, after the rules for their states. The same lines give the same text, so
