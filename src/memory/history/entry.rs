@@ -216,7 +216,8 @@ impl ToolUse {
             line.extend([": ", &arguments]);
         }
         let outcome = self.outcome.write(room, shown, |_| false);
-        if !outcome.is_empty() {
+        let is_cut_twice = outcome == "…" && line.ends_with('…');
+        if !outcome.is_empty() && !is_cut_twice {
             line.extend([" -> ", &outcome]);
         }
         line
@@ -229,6 +230,7 @@ pub(super) enum Detail {
     Full,
     Most,
     Short,
+    Brief,
     /// Tool, ids and state.
     Least,
     /// Tool and state, as the window shows the rest.
@@ -242,6 +244,7 @@ impl Detail {
             Self::Full => 1_000,
             Self::Most => 300,
             Self::Short => 140,
+            Self::Brief => 70,
             Self::Least | Self::State => 0,
         }
     }
