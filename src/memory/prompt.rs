@@ -43,9 +43,9 @@ pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
 /// The share of the limit that detailed acts take at most, in percent.
-const ACTS: usize = 68;
+const ACTS: usize = 74;
 /// The share of the rest that facts take at most, and that lookups take of what remains, in percent.
-const FACTS: usize = 75;
+const FACTS: usize = 85;
 const LOOKUPS: usize = 75;
 /// The number of characters from which on a sentence can be cut off at the end of a summary.
 const SHORTEST_DIGEST: usize = 40;
