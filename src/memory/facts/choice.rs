@@ -1,8 +1,10 @@
 //! The choice of the facts in the prompt, and their text.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use super::folded::{Folded, Known};
+use super::tokens::CURRENCIES;
 
 /// The length of the words before the facts.
 const HEADS: usize = 60;
@@ -18,12 +20,20 @@ impl Folded {
     pub fn text(&self, room: usize, is_shown: impl Fn(&str) -> bool) -> Option<String> {
         let known: Vec<Known<'_>> = self.iter().collect();
         let mut ranked: Vec<(usize, &Known<'_>)> = known.iter().enumerate().collect();
-        ranked.retain(|(_, known)| !(known.is_replaced || (!known.is_by_caller && is_shown(known.value))));
+        let is_told = |known: &Known<'_>| {
+            let is_code = known.value.contains(|c: char| c.is_numeric()) && known.was.is_none();
+            (!known.is_by_caller || is_code) && is_shown(&number(known.value))
+        };
+        ranked.retain(|(_, known)| !known.is_replaced && !is_told(known));
         ranked.sort_by_key(|(index, known)| Reverse((known.rank, *index)));
         let mut left = room.saturating_sub(HEADS);
         // With the slot, or without it.
         let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
         for (index, known) in ranked {
+            let is_part = |of: &str| !known.is_wish() && known.was.is_none() && holds(of, known.value);
+            if chosen.iter().any(|(_, chosen, _)| is_part(chosen.value)) {
+                continue;
+            }
             let cost = known.value.len() + known.was.map_or(0, |was| was.len() + 18) + 2;
             let slot = if known.is_by_caller { known.slot.len() + 1 } else { 0 };
             if cost + slot <= left {
@@ -53,6 +63,22 @@ impl Folded {
         let lines: Vec<String> = lines.into_iter().flatten().collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// Returns whether a text holds a value, not inside of a longer word.
+pub(crate) fn holds(text: &str, value: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(value).any(|(at, _)| {
+        let after = text.get(at + value.len()..).unwrap_or_default();
+        !text.get(..at).unwrap_or_default().ends_with(is_part) && !after.starts_with(is_part)
+    })
+}
+
+/// Returns an amount as a tool writes it: without its currency and the separators of thousands. Other values stay.
+fn number(value: &str) -> Cow<'_, str> {
+    let bare = value.trim_matches(CURRENCIES);
+    let is_number = bare.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '.');
+    if is_number { bare.replace(',', "").into() } else { value.into() }
 }
 
 /// Writes `slot=value, value; value (corrected, was other)`.

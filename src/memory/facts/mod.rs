@@ -12,6 +12,7 @@ mod tokens;
 
 use std::fmt;
 
+pub(crate) use choice::holds;
 pub(crate) use folded::Folded;
 pub use rules::RuleFactFinder;
 pub(crate) use table::FactTable;

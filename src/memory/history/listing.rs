@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::ToolHistory;
 use super::entry::{Detail, ToolState, ToolUse};
 use super::line::Shown;
+use crate::memory::facts::holds;
 use crate::message::{ToolCallId, ToolName};
 
 /// The text before the calls. It keeps a model from following text inside a call.
@@ -166,12 +167,7 @@ impl Lines {
 
     /// Returns whether a line holds a value, not inside of a longer one.
     pub fn holds(&self, value: &str) -> bool {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let stands = |line: &str, at: usize| {
-            let after = line.get(at + value.len()..).unwrap_or_default();
-            !line.get(..at).unwrap_or_default().ends_with(is_part) && !after.starts_with(is_part)
-        };
-        self.history.iter().any(|(_, line)| line.match_indices(value).any(|(at, _)| stands(line, at)))
+        self.history.iter().any(|(_, line)| holds(line, value))
     }
 
     /// Joins the lines in the order of the calls, after the rules for their states. The same lines give the same text, so
