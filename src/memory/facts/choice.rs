@@ -25,7 +25,12 @@ impl Folded {
             (!known.is_by_caller || is_code) && is_shown(&number(known.value))
         };
         ranked.retain(|(_, known)| !known.is_replaced && !is_told(known));
-        ranked.sort_by_key(|(index, known)| Reverse((known.rank, *index)));
+        // Of two values of one rank, the shorter one leaves more room.
+        let rank = |known: &Known<'_>| {
+            let length = if known.is_wish() { 0 } else { known.value.len() / 10 };
+            i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX)
+        };
+        ranked.sort_by_key(|(index, known)| Reverse((rank(known), *index)));
         let mut left = room.saturating_sub(HEADS);
         // With the slot, or without it.
         let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
