@@ -35,18 +35,20 @@ impl Folded {
         // With the slot, or without it.
         let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
         for (index, known) in ranked {
+            // A number says little without its slot.
+            let needs_slot = known.is_by_caller && known.value.contains(|c: char| c.is_numeric());
             let is_part = |of: &str| !known.is_wish() && known.was.is_none() && holds(of, known.value);
             if chosen.iter().any(|(_, chosen, _)| is_part(chosen.value)) {
                 continue;
             }
             let cost = known.value.len() + known.was.map_or(0, |was| was.len() + 18) + 2;
-            let slot = if known.is_by_caller { known.slot.len() + 1 } else { 0 };
+            let slot = if needs_slot { known.slot.len() + 1 } else { 0 };
             if cost + slot <= left {
                 left -= cost + slot;
                 chosen.push((index, known, slot > 0));
             }
         }
-        // The slots of the assistant's facts come after the values of all.
+        // The other slots come after the values of all.
         for (_, known, has_slot) in &mut chosen {
             let slot = known.slot.len() + 1;
             if !*has_slot && slot <= left {
