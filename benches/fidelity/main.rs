@@ -2,7 +2,7 @@
 //! window, beside a sliding window of the same size.
 //!
 //! `cargo bench --bench fidelity -- [FOLDER]` plays the conversations of a folder; without one, those beside the
-//! project. `FIDELITY_ONLY=tight` prints the tables with that name, `FIDELITY_LOST=1` what they lost, and
+//! project. The memory has 600 tokens and 25 for each act, or `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables with that name, `FIDELITY_LOST=1` what they lost, and
 //! `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark")]
@@ -49,7 +49,8 @@ fn main() {
 }
 
 fn marks() -> [(&'static str, Policy); 3] {
-    let policy = Policy::default;
+    let memory = std::env::var("FIDELITY_MEMORY").ok().and_then(|memory| memory.parse().ok());
+    let policy = || Policy::default().with_memory(memory.unwrap_or(600));
     [
         ("default", policy()),
         ("mid", policy().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3)),

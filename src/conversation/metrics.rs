@@ -45,8 +45,14 @@ pub struct CallMetrics {
     submitted: u64,
     not_submitted: u32,
     length_ms: Option<u32>,
+    /// The latest replies, whose playback may still be reported.
     replies: BTreeMap<SpeechId, Reply>,
+    /// The generated and the heard bytes of earlier replies.
+    earlier: (u64, u64),
 }
+
+/// The number of replies whose playback may still be reported.
+const LATEST: usize = 16;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Reply {
@@ -77,14 +83,14 @@ impl CallMetrics {
             CallEvent::FirstToken { after_ms, .. } => self.first_tokens_ms.push(*after_ms),
             CallEvent::FirstWords { after_ms, .. } => self.response_gaps_ms.push(*after_ms),
             CallEvent::ReplyEnded { speech, end, generated_bytes } => {
-                self.replies.entry(*speech).or_default().generated_bytes = *generated_bytes;
+                self.reply(*speech).generated_bytes = *generated_bytes;
                 self.apologies += u32::from(matches!(end, ReplyEnd::Failed(_)));
             }
             CallEvent::Used { usage } => self.usage += *usage,
             CallEvent::AskedToRepeat { .. } => self.asked_to_repeat += 1,
             CallEvent::BargedIn => self.barge_ins += 1,
             CallEvent::Heard { speech, heard_bytes } => {
-                self.replies.entry(*speech).or_default().heard_bytes = Some(*heard_bytes);
+                self.reply(*speech).heard_bytes = Some(*heard_bytes);
             }
             CallEvent::ToolCalled { .. } => self.tool_calls += 1,
             CallEvent::ToolFinished { outcome, .. } => match outcome {
@@ -114,15 +120,25 @@ impl CallMetrics {
         }
     }
 
+    /// Returns the entry of a reply. Adds the oldest one to the sums if there are too many.
+    fn reply(&mut self, speech: SpeechId) -> &mut Reply {
+        if self.replies.len() > LATEST
+            && let Some((_, reply)) = self.replies.pop_first()
+        {
+            self.earlier.0 += u64::from(reply.generated_bytes);
+            self.earlier.1 += reply.heard();
+        }
+        self.replies.entry(speech).or_default()
+    }
+
     fn generated_bytes(&self) -> u64 {
-        self.replies.values().map(|reply| u64::from(reply.generated_bytes)).sum()
+        self.earlier.0 + self.replies.values().map(|reply| u64::from(reply.generated_bytes)).sum::<u64>()
     }
 
     /// Returns how many bytes of the replies the caller heard. A reply counts as heard if its playback was neither
     /// reported nor estimated.
     pub fn heard_bytes(&self) -> u64 {
-        let heard = |reply: &Reply| reply.heard_bytes.unwrap_or(u32::MAX).min(reply.generated_bytes);
-        self.replies.values().map(|reply| u64::from(heard(reply))).sum()
+        self.earlier.1 + self.replies.values().map(Reply::heard).sum::<u64>()
     }
 
     /// Returns the cost of all tokens, in micro-dollars. `turns` are the prices of the model that answers, and
@@ -130,6 +146,12 @@ impl CallMetrics {
     pub fn cost(&self, turns: &TokenPrices, summaries: &TokenPrices) -> u64 {
         let millionths = turns.millionths(&self.usage).saturating_add(summaries.millionths(&self.summary_usage));
         u64::try_from(millionths.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)
+    }
+}
+
+impl Reply {
+    fn heard(&self) -> u64 {
+        u64::from(self.heard_bytes.unwrap_or(u32::MAX).min(self.generated_bytes))
     }
 }
 
@@ -225,6 +247,19 @@ mod tests {
 
     fn tool_finished(outcome: ToolOutcome) -> CallEvent {
         CallEvent::ToolFinished { id: ToolCallId::new("call_1").unwrap(), outcome, after_ms: 90 }
+    }
+
+    #[test]
+    fn replies_of_a_long_call_are_summed_up() {
+        let ended = |number| CallEvent::ReplyEnded {
+            speech: SpeechId(number),
+            end: ReplyEnd::Complete(StopReason::EndTurn),
+            generated_bytes: 100,
+        };
+        let heard = |number| CallEvent::Heard { speech: SpeechId(number), heard_bytes: 30 };
+        let metrics = of((0..400).flat_map(|number| [ended(number), heard(number)]).chain((400..403).map(ended)));
+        assert_eq!((metrics.generated_bytes(), metrics.heard_bytes()), (40_300, 12_300));
+        assert!(metrics.replies.len() <= LATEST + 1);
     }
 
     /// Every kind of event, at least once.

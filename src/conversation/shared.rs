@@ -207,8 +207,9 @@ impl Conversation {
     /// Returns what the caller, the assistant and tools said, oldest first, those of tools last. Values that a correction
     /// replaced are left out. A slot has several values if none of them corrects another.
     ///
-    /// Covers the messages in memory, and those that left it after a request. Searches the last messages again, which
-    /// takes time in proportion to their length.
+    /// Covers the messages in memory, and those that left it after a request. Of all, it has about as many words as the
+    /// memory can show: the latest, the most repeated and the caller's stay longest. Searches the last messages again,
+    /// which takes time in proportion to their length.
     pub fn facts(&self) -> Vec<Fact> {
         self.with(Core::all_facts)
     }

@@ -74,6 +74,7 @@ impl Covered {
     pub fn join_before(&mut self, seq: u32) {
         let joined = self.sums.partition_point(|(known, _)| *known < seq).saturating_sub(1);
         self.sums.drain(..joined);
+        self.sums.shrink_to_fit();
     }
 }
 

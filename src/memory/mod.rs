@@ -16,8 +16,8 @@ mod cuts_tests;
 
 pub(crate) use covered::{Covered, Length};
 pub use extractive::ExtractiveSummarizer;
-pub(crate) use facts::FactTable;
 pub use facts::{Fact, FactFinder, FactSource, RuleFactFinder};
+pub(crate) use facts::{FactTable, Folded};
 pub(crate) use history::{Attempt, Listing, ToolHistory};
-pub(crate) use prompt::{LATE_RESULT, Memory, TOOL_RULE};
+pub(crate) use prompt::{BYTES_PER_TOKEN, LATE_RESULT, Memory, TOOL_RULE};
 pub use prompted::ModelSummarizer;

@@ -1,6 +1,6 @@
 //! Writes the memory as text for a request.
 
-use super::{FactTable, Length, Listing, ToolHistory};
+use super::{FactTable, Folded, Length, Listing, ToolHistory};
 use crate::message::{Message, Text};
 use crate::policy::Tokens;
 
@@ -39,13 +39,13 @@ pub(crate) struct Memory<'a> {
 }
 
 /// The bytes of a token, as in English and in most data.
-const BYTES_PER_TOKEN: usize = 4;
+pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
 /// The share of the limit that detailed acts take at most, in percent.
-const ACTS: usize = 68;
+const ACTS: usize = 74;
 /// The share of the rest that facts take at most, and that lookups take of what remains, in percent.
-const FACTS: usize = 75;
+const FACTS: usize = 85;
 const LOOKUPS: usize = 75;
 /// The number of characters from which on a sentence can be cut off at the end of a summary.
 const SHORTEST_DIGEST: usize = 40;
@@ -64,11 +64,12 @@ impl Memory<'_> {
             limit.saturating_add(TOKENS_PER_ACT * self.tools.acts(&self.listing)).saturating_mul(BYTES_PER_TOKEN);
         // A character has at most four bytes.
         let mut room = limit.min(self.replaces.chars.saturating_mul(4));
+        let facts = self.facts.before(self.window_from);
         for _ in 0..ATTEMPTS {
             if room == 0 {
                 break;
             }
-            let text = self.within(room)?;
+            let text = self.within(room, &facts)?;
             let length = Length::of_text(&text);
             if length.fits(self.replaces) && (self.fits)(&text) {
                 return Some(text.into());
@@ -81,13 +82,13 @@ impl Memory<'_> {
 
     /// Writes the shortest form: the acts alone.
     pub fn shortest(&self) -> Option<String> {
-        self.within(0)
+        self.within(0, &Folded::default())
     }
 
-    fn within(&self, room: usize) -> Option<String> {
+    fn within(&self, room: usize, facts: &Folded) -> Option<String> {
         let mut lines = self.tools.list_acts(&self.listing, room * ACTS / 100, room);
         let mut left = room.saturating_sub(lines.len());
-        let facts = self.facts.text(self.window_from, left * FACTS / 100, |value| lines.holds(value));
+        let facts = facts.text(left * FACTS / 100, |value| lines.holds(value));
         left = left.saturating_sub(facts.as_ref().map_or(0, String::len));
         let before = lines.len();
         self.tools.list_lookups(&self.listing, &mut lines, left * LOOKUPS / 100);

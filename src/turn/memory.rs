@@ -4,12 +4,9 @@ use std::collections::HashSet;
 
 use super::core::Core;
 use super::event::CallEvent;
-use crate::memory::{Fact, Length, Listing, Memory, TOOL_RULE};
+use crate::memory::{BYTES_PER_TOKEN, Fact, Length, Listing, Memory, TOOL_RULE};
 use crate::message::{Content, Message, MessageWrapper, PlainMessage, Role, Text, ToolCallId, ToolResult};
 use crate::policy::{TokenEstimator, Tokens};
-
-/// The number of messages before a searched one that may help to understand it.
-const CONTEXT: usize = 3;
 
 impl Core {
     /// Writes the memory of the messages before the window, within the budget.
@@ -113,7 +110,9 @@ impl Core {
     /// Forgets what is needed only of messages in memory.
     pub fn released(&mut self) {
         let first = self.manager.all().next().map(|message| message.message().position().seq());
-        self.covered.join_before(first.unwrap_or_else(|| self.manager.message_count()));
+        let first = first.unwrap_or_else(|| self.manager.message_count());
+        self.covered.join_before(first);
+        self.facts.release(first);
         self.with_ear(|ear, core| ear.released(&core.manager));
     }
 
@@ -125,8 +124,12 @@ impl Core {
     /// Returns the latest facts of the call.
     pub fn all_facts(&mut self) -> Vec<Fact> {
         self.refresh();
-        self.find_facts(self.first_uncovered());
-        self.facts.facts().into_iter().chain(self.tools_used.facts()).collect()
+        let first = self.first_uncovered();
+        self.find_facts(first);
+        let mut facts = self.facts.clone();
+        let uncovered = self.manager.uncovered().map(PlainMessage::message);
+        facts.update(uncovered, first, u32::MAX, &*self.setup.fact_finder);
+        facts.before(u32::MAX).facts().into_iter().chain(self.tools_used.facts()).collect()
     }
 
     /// Takes over changes from outside the engine.
@@ -140,15 +143,15 @@ impl Core {
         }
     }
 
-    /// Searches the messages from the window on for facts again, because they may still change, and those before it that
-    /// were not searched yet.
+    /// Searches the messages before the window that were not searched yet. Later ones may still change.
     fn find_facts(&mut self, window_from: u32) {
+        self.facts
+            .limit(BYTES_PER_TOKEN.saturating_mul(usize::try_from(self.setup.memory.get()).unwrap_or(usize::MAX)));
         let from = self.facts.searches_from(window_from);
         let messages = self.manager.all().map(PlainMessage::message);
         let later = messages.clone().rev().take_while(|message| message.position().seq() >= from).count();
-        let skipped = messages.len().saturating_sub(later + CONTEXT);
-        let spoken = messages.skip(skipped).filter(|message| message.role().is_spoken());
-        self.facts.update(spoken, from, &*self.setup.fact_finder);
+        let messages = messages.clone().skip(messages.len() - later);
+        self.facts.update(messages, from, window_from, &*self.setup.fact_finder);
     }
 
     pub(super) fn length_of<'a>(&self, texts: impl IntoIterator<Item = &'a Text>) -> Tokens {

@@ -3,6 +3,8 @@
 //! Owns the rules that find facts, the words of languages that they use, and the choice of the facts in the prompt. Knows
 //! no domain and calls no model.
 
+mod choice;
+mod folded;
 mod language;
 mod rules;
 mod table;
@@ -10,6 +12,8 @@ mod tokens;
 
 use std::fmt;
 
+pub(crate) use choice::holds;
+pub(crate) use folded::Folded;
 pub use rules::RuleFactFinder;
 pub(crate) use table::FactTable;
 
@@ -43,8 +47,8 @@ pub enum FactSource {
 ///
 /// A service implements it to add fields of its own, and can ask [`RuleFactFinder`] first.
 pub trait FactFinder: fmt::Debug + Send + Sync {
-    /// Returns the facts in a message. `earlier` holds up to three messages before it, such as the question that it
-    /// answers, oldest first.
+    /// Returns the facts in a message. `earlier` holds the words of up to three messages before it, such as the question
+    /// that it answers, oldest first.
     ///
     /// Must be deterministic, as a restored call finds its facts again.
     fn find(&self, message: &Message, earlier: &[&Message]) -> Vec<Fact>;

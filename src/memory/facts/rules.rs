@@ -206,7 +206,9 @@ impl Finding<'_> {
         let begins_with_cue = is_first && self.get(at).is_some_and(is_cue);
         // A name may begin with a word that is an article in some language, but a sentence often does.
         let is_stopword = self.get(at).is_some_and(|token| WORDS.stopwords.contains(token.lower.as_str()));
-        if run == 0 || begins_with_cue || (is_stopword && (is_first || run == 1)) {
+        // After a label, the first word is part of the value.
+        let is_labelled = at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| token.is_label);
+        if run == 0 || begins_with_cue || (is_stopword && ((is_first && !is_labelled) || run == 1)) {
             return 0;
         }
         let clause = self.tokens.iter().skip(at + run - 1).take(3);

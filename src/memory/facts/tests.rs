@@ -18,13 +18,14 @@ fn table(said: &[&str]) -> FactTable {
         }
     }
     let mut table = FactTable::default();
+    table.limit(20_000);
     let messages: Vec<&Message> = manager.meta_messages().iter().map(MessageWrapper::message).collect();
-    table.update(messages, 0, &RuleFactFinder);
+    table.update(messages, 0, u32::MAX, &RuleFactFinder);
     table
 }
 
 fn text(said: &[&str]) -> String {
-    table(said).text(u32::MAX, 10_000, |_| false).unwrap_or_default()
+    table(said).before(u32::MAX).text(10_000, |_| false).unwrap_or_default()
 }
 
 #[test]
@@ -82,23 +83,72 @@ fn room_is_kept_and_the_callers_values_stay_longest() {
     let said: Vec<String> = (0..60).map(|number| format!("Code A{number}X, {number}0 euros.")).collect();
     let table = table(&said.iter().map(String::as_str).collect::<Vec<_>>());
     for room in [0, 100, 300, 1_000] {
-        let text = table.text(u32::MAX, room, |_| false).unwrap_or_default();
+        let text = table.before(u32::MAX).text(room, |_| false).unwrap_or_default();
         assert!(text.len() <= room.max(1), "{room}: {}", text.len());
     }
-    assert!(table.text(u32::MAX, 300, |_| false).unwrap().contains("A59X"));
-    assert_eq!(table.text(0, 300, |_| false), None);
+    assert!(table.before(u32::MAX).text(300, |_| false).unwrap().contains("A59X"));
+    assert_eq!(table.before(0).text(300, |_| false), None);
 }
 
 #[test]
 fn edited_messages_are_searched_again() {
     let mut table = table(&["Which code?", "A1B2"]);
-    assert!(table.facts().iter().any(|fact| fact.value() == "A1B2"));
-    table.update([], 0, &RuleFactFinder);
-    assert!(table.facts().is_empty());
+    assert!(table.before(u32::MAX).facts().iter().any(|fact| fact.value() == "A1B2"));
+    table.update([], 0, 0, &RuleFactFinder);
+    assert!(table.before(u32::MAX).facts().is_empty());
     assert_eq!(format!("{:?}", Fact::new("slot", "secret", FactSource::Caller)).find("secret"), None);
 }
 
+#[test]
+fn words_of_facts_are_bounded_and_the_callers_latest_stay() {
+    let said: Vec<String> = (0..400).map(|number| format!("The code is A{number}X, and {number}0 euros.")).collect();
+    let mut table = table(&said.iter().map(String::as_str).collect::<Vec<_>>());
+    table.limit(0);
+    table.release(u32::MAX);
+    let facts = table.before(u32::MAX).facts();
+    let bytes: usize = facts.iter().map(|fact| fact.slot().len() + fact.value().len()).sum();
+    assert!((1_900..=2_000).contains(&bytes), "{bytes}");
+    assert!(facts.iter().any(|fact| fact.value() == "A399X"));
+    assert!(facts.iter().filter(|fact| fact.source() == FactSource::Caller).count() > facts.len() / 2);
+}
+
 proptest! {
+    #[test]
+    fn released_facts_are_those_of_all_messages(
+        texts in proptest::collection::vec(
+            "What is your [a-z]{3,5} id\\?|[A-Z]{2}[0-9]{2}|[A-Z] [0-9] [A-Z]|no, actually [A-Z]{2}[0-9]{2}|I want [0-9] (bags|seats)",
+            1..14,
+        ),
+        cuts in proptest::collection::vec((0_u32..6, 0_u32..4), 1..8),
+        most in prop_oneof![Just(60_usize), Just(2_000)],
+    ) {
+        let mut manager = MessagesManager::<PlainMessage>::new();
+        for (index, text) in texts.iter().enumerate() {
+            if index % 2 == 0 { manager.add_assistant(text.as_str()) } else { manager.add_user(text.as_str()) }.unwrap();
+        }
+        let messages: Vec<&Message> = manager.meta_messages().iter().map(MessageWrapper::message).collect();
+        let new = || {
+            let mut table = FactTable::default();
+            table.most = most;
+            table
+        };
+        let mut whole = new();
+        whole.update(messages.iter().copied(), 0, u32::MAX, &RuleFactFinder);
+        let mut live = new();
+        let (mut window, mut released) = (0, 0);
+        let in_memory = |from: u32| messages.iter().copied().filter(move |message| message.position().seq() >= from);
+        for (covered, kept) in cuts {
+            window += covered;
+            live.update(in_memory(released), window.saturating_sub(kept).max(released), window, &RuleFactFinder);
+            released = released.max(window.saturating_sub(kept));
+            live.release(released);
+        }
+        live.update(in_memory(released), window, u32::MAX, &RuleFactFinder);
+        prop_assert_eq!(live.before(u32::MAX).facts(), whole.before(u32::MAX).facts());
+        let text = |table: &FactTable| table.before(u32::MAX).text(500, |_| false);
+        prop_assert_eq!(text(&live), text(&whole));
+    }
+
     #[test]
     fn fact_has_only_words_that_were_said(texts in proptest::collection::vec(".{0,60}|([A-Z] ?){3,6}|no, actually [a-z]{3} [0-9]{2,4}", 1..8)) {
         let said: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !crate::message::is_blank(text)).collect();
@@ -110,12 +160,12 @@ proptest! {
         let of_assistant = letters(&said.iter().step_by(2).copied().collect::<String>());
         let of_caller = letters(&said.iter().skip(1).step_by(2).copied().collect::<String>());
         let table = table(&said);
-        for fact in table.facts() {
+        for fact in table.before(u32::MAX).facts() {
             let value = letters(fact.value());
             let is_said = of_assistant.contains(&value) || of_caller.contains(&value);
             prop_assert!(fact.value().ends_with('…') || is_said, "{}", fact.value());
         }
-        let text = table.text(u32::MAX, 2_000, |_| false).unwrap_or_default();
+        let text = table.before(u32::MAX).text(2_000, |_| false).unwrap_or_default();
         prop_assert!(text.lines().count() <= 3 && text.len() <= 2_000);
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Token<'a> {
     pub has_currency: bool,
 }
 
-const CURRENCIES: [char; 5] = ['$', '€', '£', '¥', '₹'];
+pub(super) const CURRENCIES: [char; 5] = ['$', '€', '£', '¥', '₹'];
 const MARKS: &str = "*`\"“”„«»'‘’()[]{}<>#~|";
 
 /// Splits a text into words.

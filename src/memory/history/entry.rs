@@ -211,12 +211,13 @@ impl ToolUse {
             return line;
         }
         let room = detail.room();
-        let arguments = self.arguments.write(room, shown, is_id);
+        let arguments = self.arguments.write(room, shown, is_identifier);
         if !arguments.is_empty() {
             line.extend([": ", &arguments]);
         }
         let outcome = self.outcome.write(room, shown, |_| false);
-        if !outcome.is_empty() {
+        let is_cut_twice = outcome == "…" && line.ends_with('…');
+        if !outcome.is_empty() && !is_cut_twice {
             line.extend([" -> ", &outcome]);
         }
         line
@@ -229,6 +230,7 @@ pub(super) enum Detail {
     Full,
     Most,
     Short,
+    Brief,
     /// Tool, ids and state.
     Least,
     /// Tool and state, as the window shows the rest.
@@ -242,6 +244,7 @@ impl Detail {
             Self::Full => 1_000,
             Self::Most => 300,
             Self::Short => 140,
+            Self::Brief => 70,
             Self::Least | Self::State => 0,
         }
     }
@@ -254,6 +257,15 @@ pub(super) fn is_id(value: &str) -> bool {
     (1..=40).contains(&value.len())
         && value.chars().all(is_word)
         && (value.contains(|c: char| c.is_numeric()) || (value.len() > 1 && value.chars().all(is_capital)))
+}
+
+/// Returns whether a value identifies what a call acts on, such as an account, so that its line always has it: a code that
+/// is no count, no date and no abbreviation of a few letters.
+fn is_identifier(value: &str) -> bool {
+    let has_letter = value.contains(char::is_alphabetic);
+    let is_mixed = has_letter && value.contains(|c: char| c.is_numeric());
+    is_id(value)
+        && (is_mixed || (value.len() > 4 && value.chars().all(|c| c.is_alphanumeric() || (has_letter && c != '.'))))
 }
 
 /// Prints no arguments and no outcome, which may hold a caller's words.

@@ -58,14 +58,9 @@ impl Fields {
 
     /// Iterates over the values with the names of their fields.
     pub fn values(&self) -> impl Iterator<Item = (String, &str)> {
-        (0..self.0.len()).flat_map(|index| {
-            let field = self.0.get(index);
-            let name = self.name(index);
-            field.into_iter().flat_map(move |field| {
-                let name = name.clone();
-                field.values.iter().map(move |value| (name.clone(), value.as_str()))
-            })
-        })
+        self.names()
+            .zip(&self.0)
+            .flat_map(|(name, field)| field.values.iter().map(move |value| (name.clone(), value.as_str())))
     }
 
     /// Iterates over the fields with one value.
@@ -84,8 +79,7 @@ impl Fields {
     pub fn write(&self, room: usize, shown: &mut Shown, keeps: impl Fn(&str) -> bool) -> String {
         let mut written: Vec<Option<(bool, String)>> = Vec::new();
         let mut length = 0;
-        for (index, field) in self.0.iter().enumerate() {
-            let name = self.name(index);
+        for (name, field) in self.names().zip(&self.0) {
             let is_one = field.values.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
             let values: Vec<String> =
                 field.values.iter().take(if is_one { 1 } else { MOST }).map(|value| atom(value)).collect();
@@ -134,15 +128,13 @@ impl Fields {
         text
     }
 
-    /// Returns the last key of a field, with the key before it if another field has the same.
-    fn name(&self, index: usize) -> String {
-        let Some(path) = self.0.get(index).map(|field| field.path.as_slice()) else { return String::new() };
-        let last = path.last().map_or("", String::as_str);
-        let is_taken = self.0.iter().take(index).any(|earlier| earlier.path.last().is_some_and(|key| key == last));
-        match path {
-            [.., parent, last] if is_taken => format!("{parent}.{last}"),
-            _ => last.to_owned(),
-        }
+    /// Iterates over the last keys of the fields, with the key before it if an earlier field has the same.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let mut taken: HashSet<&str> = HashSet::new();
+        self.0.iter().map(move |field| match (taken.insert(field.key()), field.path.as_slice()) {
+            (false, [.., parent, last]) => format!("{parent}.{last}"),
+            _ => field.key().to_owned(),
+        })
     }
 
     fn take(&mut self, json: &Json, path: &mut Vec<String>, left: &mut usize) {

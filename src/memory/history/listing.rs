@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::ToolHistory;
 use super::entry::{Detail, ToolState, ToolUse};
 use super::line::Shown;
+use crate::memory::facts::holds;
 use crate::message::{ToolCallId, ToolName};
 
 /// The text before the calls. It keeps a model from following text inside a call.
@@ -60,16 +61,18 @@ impl ToolHistory {
             for (place, (index, used)) in listed.iter().enumerate() {
                 let detail = match shortened {
                     _ if is_shown(used) => Detail::State,
-                    _ if shortened > 2 * listed.len() + place => Detail::Least,
+                    _ if shortened > 3 * listed.len() + place => Detail::Least,
+                    _ if shortened > 2 * listed.len() + place => Detail::Brief,
                     _ if shortened > listed.len() + place => Detail::Short,
                     _ if shortened > place => Detail::Most,
                     _ => Detail::Full,
                 };
-                lines.history.push((*index, used.line(index + 1, detail, &mut lines.shown)));
+                let line = used.line(index + 1, detail, &mut lines.shown);
+                lines.add(*index, line, detail == Detail::Least && !used.state().is_open());
             }
             lines
         };
-        let (mut least, mut last) = (0, 3 * listed.len());
+        let (mut least, mut last) = (0, 4 * listed.len());
         while least < last {
             let middle = usize::midpoint(least, last);
             if write(middle).len() <= room {
@@ -146,14 +149,25 @@ impl ToolHistory {
 }
 
 impl Lines {
+    /// Adds a line. Its number joins an earlier line that says the same if it `may_join`.
+    fn add(&mut self, index: usize, line: String, may_join: bool) {
+        let body =
+            |line: &str| line.trim_start_matches(|c: char| c == '#' || c == ' ' || c.is_ascii_digit()).to_owned();
+        let said = body(&line);
+        match self.history.iter_mut().find(|(_, known)| may_join && body(known) == said) {
+            Some((_, known)) => known.insert_str(known.len() - said.len(), &format!("#{} ", index + 1)),
+            None => self.history.push((index, line)),
+        }
+    }
+
     pub fn len(&self) -> usize {
         let lines: usize = self.history.iter().map(|(_, line)| line.len() + 1).sum();
         if lines == 0 { 0 } else { self.preamble.len() + lines }
     }
 
-    /// Returns whether a line holds a value.
+    /// Returns whether a line holds a value, not inside of a longer one.
     pub fn holds(&self, value: &str) -> bool {
-        self.history.iter().any(|(_, line)| line.contains(value))
+        self.history.iter().any(|(_, line)| holds(line, value))
     }
 
     /// Joins the lines in the order of the calls, after the rules for their states. The same lines give the same text, so

@@ -7,7 +7,7 @@ mod entry;
 mod line;
 mod listing;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub(crate) use entry::{ToolState, ToolUse};
 pub(crate) use listing::Listing;
@@ -161,22 +161,23 @@ impl ToolHistory {
     /// facts of their own. A result that arguments identify, such as that of a reservation, replaces only its own earlier
     /// one.
     pub fn facts(&self) -> Vec<Fact> {
-        let mut latest: HashMap<(String, String), usize> = HashMap::new();
+        let mut latest: HashMap<(&str, String), usize> = HashMap::new();
         let mut facts: Vec<(usize, Fact)> = Vec::new();
         for (index, used) in self.uses.iter().enumerate() {
             if !matches!(used.state(), ToolState::Succeeded { .. }) {
                 continue;
             }
             let of = used.arguments().values().map(|(_, value)| value).find(|value| entry::is_id(value));
-            let of = of.unwrap_or_default().to_owned();
+            let of = of.unwrap_or_default();
             for (name, value) in used.outcome().values() {
-                latest.insert((of.clone(), name.clone()), index);
+                latest.insert((of, name.clone()), index);
                 facts.push((index, Fact::new(name, value.to_owned(), FactSource::Tool)));
             }
         }
-        let is_latest =
-            |(index, fact): &(usize, Fact)| latest.iter().any(|((_, name), last)| last == index && name == fact.slot());
-        facts.into_iter().filter(is_latest).map(|(_, fact)| fact).collect()
+        // A call has one identifying argument, so its index says which.
+        let latest: HashSet<(usize, &str)> = latest.iter().map(|((_, name), last)| (*last, name.as_str())).collect();
+        facts.retain(|(index, fact)| latest.contains(&(*index, fact.slot())));
+        facts.into_iter().map(|(_, fact)| fact).collect()
     }
 
     fn get_mut(&mut self, id: &ToolCallId) -> Option<&mut ToolUse> {

@@ -224,6 +224,49 @@ fn restored_history_knows_every_outcome() {
     );
 }
 
+#[test]
+fn field_keeps_the_value_of_the_latest_result_about_the_same_thing() {
+    let mut history = ToolHistory::default();
+    for (number, (of, result)) in [
+        ("X1", r#"{"seat": "3A", "price": [30, 45]}"#),
+        ("X2", r#"{"seat": "9C"}"#),
+        ("X1", r#"{"seat": "4B"}"#),
+        ("X1", r#"{"error": "none"}"#),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        add_answered(&mut history, &call(&number.to_string(), of), Ok(result));
+    }
+    let facts = history.facts();
+    let facts: Vec<_> = facts.iter().map(|fact| (fact.slot(), fact.value())).collect();
+    assert_eq!(facts, [("price", "30"), ("price", "45"), ("seat", "9C"), ("seat", "4B"), ("error", "none")]);
+}
+
+#[test]
+fn equal_short_lines_of_told_acts_are_one() {
+    let mut history = ToolHistory::default();
+    for number in 0..12 {
+        let of = if number == 5 { "X2" } else { "X1" };
+        add_answered(&mut history, &call(&number.to_string(), of), Ok("It is booked for the whole family."));
+        if number < 10 {
+            history.mark_reported(&id(&number.to_string()));
+        }
+    }
+    let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| false };
+    let text = history.list_acts(&listing, 0, 1_000_000).text().unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(
+        lines,
+        [
+            "#1 #2 #3 #4 #5 #7 #8 #9 #10 book succeeded: for=X1 …",
+            "#6 book succeeded: for=X2 …",
+            "#11 book succeeded callerKnows=false: for=X1 …",
+            "#12 book succeeded callerKnows=false: for=X1 …",
+        ]
+    );
+}
+
 proptest! {
     #[test]
     fn call_has_one_outcome(steps in proptest::collection::vec((0..4_u8, 0..5_u8, any::<String>()), 0..60)) {

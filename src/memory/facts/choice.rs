@@ -1,0 +1,112 @@
+//! The choice of the facts in the prompt, and their text.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use super::folded::{Folded, Known};
+use super::tokens::CURRENCIES;
+
+/// The length of the words before the facts.
+const HEADS: usize = 60;
+
+impl Folded {
+    /// Returns the values that no correction replaced, oldest first.
+    pub fn facts(&self) -> Vec<super::Fact> {
+        self.iter().filter(|known| !known.is_replaced).map(Known::to_fact).collect()
+    }
+
+    /// Writes the most important facts, at most `room` bytes of them: the latest and most repeated ones, the caller's first.
+    /// `is_shown` returns whether the prompt has a value anyway.
+    pub fn text(&self, room: usize, is_shown: impl Fn(&str) -> bool) -> Option<String> {
+        let known: Vec<Known<'_>> = self.iter().collect();
+        let mut ranked: Vec<(usize, &Known<'_>)> = known.iter().enumerate().collect();
+        let is_told = |known: &Known<'_>| {
+            let is_code = known.value.contains(|c: char| c.is_numeric()) && known.was.is_none();
+            (!known.is_by_caller || is_code) && is_shown(&number(known.value))
+        };
+        ranked.retain(|(_, known)| !known.is_replaced && !is_told(known));
+        // Of two values of one rank, the shorter one leaves more room.
+        let rank = |known: &Known<'_>| {
+            let length = if known.is_wish() { 0 } else { known.value.len() / 10 };
+            i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX)
+        };
+        ranked.sort_by_key(|(index, known)| Reverse((rank(known), *index)));
+        let mut left = room.saturating_sub(HEADS);
+        // With the slot, or without it.
+        let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
+        for (index, known) in ranked {
+            // A number says little without its slot.
+            let needs_slot = known.is_by_caller && known.value.contains(|c: char| c.is_numeric());
+            let is_part = |of: &str| !known.is_wish() && known.was.is_none() && holds(of, known.value);
+            if chosen.iter().any(|(_, chosen, _)| is_part(chosen.value)) {
+                continue;
+            }
+            let cost = known.value.len() + known.was.map_or(0, |was| was.len() + 18) + 2;
+            let slot = if needs_slot { known.slot.len() + 1 } else { 0 };
+            if cost + slot <= left {
+                left -= cost + slot;
+                chosen.push((index, known, slot > 0));
+            }
+        }
+        // The other slots come after the values of all.
+        for (_, known, has_slot) in &mut chosen {
+            let slot = known.slot.len() + 1;
+            if !*has_slot && slot <= left {
+                left -= slot;
+                *has_slot = true;
+            }
+        }
+        chosen.sort_by_key(|(index, ..)| *index);
+        let of = |head: &str, is_it: &dyn Fn(&Known<'_>) -> bool| {
+            let known = chosen.iter().filter(|(_, known, _)| is_it(known));
+            let known: Vec<_> = known.map(|(_, known, has_slot)| (*known, *has_slot)).collect();
+            (!known.is_empty()).then(|| format!("{head}: {}", list(&known)))
+        };
+        let lines = [
+            of("The caller said", &|known| known.is_by_caller && !known.is_wish()),
+            of("The caller's wishes", &|known| known.is_wish()),
+            of("The assistant said", &|known| !known.is_by_caller && !known.is_wish()),
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+/// Returns whether a text holds a value, not inside of a longer word.
+pub(crate) fn holds(text: &str, value: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(value).any(|(at, _)| {
+        let after = text.get(at + value.len()..).unwrap_or_default();
+        !text.get(..at).unwrap_or_default().ends_with(is_part) && !after.starts_with(is_part)
+    })
+}
+
+/// Returns an amount as a tool writes it: without its currency and the separators of thousands. Other values stay.
+fn number(value: &str) -> Cow<'_, str> {
+    let bare = value.trim_matches(CURRENCIES);
+    let is_number = bare.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '.');
+    if is_number { bare.replace(',', "").into() } else { value.into() }
+}
+
+/// Writes `slot=value, value; value (corrected, was other)`.
+fn list(entries: &[(&Known<'_>, bool)]) -> String {
+    let mut text = String::new();
+    let mut slot = None;
+    for (known, has_slot) in entries {
+        let named = if known.is_wish() || !has_slot { "" } else { known.slot };
+        match slot {
+            None => {}
+            Some(last) if last == named && !named.is_empty() => text.push_str(", "),
+            Some(_) => text.push_str("; "),
+        }
+        if slot != Some(named) && !named.is_empty() {
+            text.extend([named, "="]);
+        }
+        text.push_str(known.value);
+        if let Some(was) = known.was {
+            text.extend([" (corrected, was ", was, ")"]);
+        }
+        slot = Some(named);
+    }
+    text
+}
