@@ -15,6 +15,7 @@ mod cuts_tests;
 
 pub use extractive::ExtractiveSummarizer;
 pub(crate) use facts::FactTable;
+use facts::Source;
 pub use facts::{Fact, FactFinder, FactSource, RuleFactFinder};
 pub(crate) use history::{Attempt, Listing, ToolHistory};
 pub(crate) use prompt::{LATE_RESULT, Memory, TOOL_RULE};

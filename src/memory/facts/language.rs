@@ -28,14 +28,35 @@ pub(super) struct Words {
     /// Phrases of wishes, refusals and constraints.
     pub limits: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
+    /// Frequent words of languages that capitalise all nouns.
+    noun_languages: HashSet<&'static str>,
+}
+
+impl Words {
+    /// Returns the number from 0 to 10 that the word says.
+    pub fn number(&self, word: &str) -> Option<usize> {
+        let is_word = |entry: &str| entry.split(' ').any(|form| form == word);
+        entries("digits").find_map(|list| list.split(", ").position(is_word))
+    }
+
+    /// Returns the month from 1 to 12 that the word says, in full or abbreviated.
+    pub fn month(&self, word: &str) -> Option<usize> {
+        let full = |lists: &str| lists.split(", ").take(12).position(|month| month.starts_with(word));
+        self.months.contains(word).then(|| entries("months").find_map(full)).flatten().map(|at| at + 1)
+    }
+
+    /// Returns whether the words are of a language that capitalises all nouns.
+    pub fn capitalises_nouns<'a>(&self, words: impl Iterator<Item = &'a str>) -> bool {
+        words.filter(|word| self.noun_languages.contains(word)).collect::<HashSet<_>>().len() >= 2
+    }
+}
+
+fn entries(name: &str) -> impl Iterator<Item = &'static str> {
+    FILES.iter().flat_map(|file| file.lines()).filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let lists = |name: &str| {
-        let lines = FILES.iter().flat_map(|file| file.lines());
-        let found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        found.flat_map(|entries| entries.split(", ")).collect::<Vec<_>>()
-    };
+    let lists = |name: &'static str| entries(name).flat_map(|list| list.split(", ")).collect::<Vec<_>>();
     let set = |name| lists(name).into_iter().collect();
     let phrases = |name| lists(name).into_iter().map(|phrase| phrase.split(' ').collect()).collect();
     Words {
@@ -47,6 +68,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         corrections: phrases("corrections"),
         limits: phrases("limits"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
+        noun_languages: set("noun language"),
     }
 });
 

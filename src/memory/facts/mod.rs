@@ -5,12 +5,14 @@
 
 mod language;
 mod rules;
+mod source;
 mod table;
 mod tokens;
 
 use std::fmt;
 
 pub use rules::RuleFactFinder;
+pub(crate) use source::Source;
 pub(crate) use table::FactTable;
 
 use crate::message::{Message, Text};

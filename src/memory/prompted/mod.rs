@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use super::{ExtractiveSummarizer, Source};
 use crate::manager::Summarizing;
 use crate::message::{Message, Position, Role, Text, is_blank, is_blank_char};
 use crate::model::{
@@ -31,6 +32,10 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The instructions are in the system prompt. The conversation is one user message with the output of
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
 ///
+/// A sentence with an id, number, date or name that neither the call nor the earlier summary holds is removed. If less
+/// than half remains, the model is asked once more, and then the text of
+/// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) is the summary.
+///
 /// If the model fails, a conversation uses the summary of
 /// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub struct ModelSummarizer<M> {
     timeout: Duration,
 }
 
+/// How often the model is asked for a summary that passes the check.
+const ATTEMPTS: usize = 2;
 /// A shorter summary would hold too few facts.
 const LEAST_BYTES: usize = 200;
 /// The average length of a word with its space.
@@ -93,17 +100,43 @@ impl<M> ModelSummarizer<M> {
 
 impl<M: Model> ModelSummarizer<M> {
     async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
-        let answer = read(self.model.generate(self.request(summarizing)), self.max_bytes);
         let after = self.timeout;
         let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WholeAnswer, after }, Partial::default());
-        let answer = tokio::time::timeout(after, answer).await.map_err(late)??;
-        if is_blank(&answer.text) {
-            let blank = Failure::Malformed("the summary is blank".to_owned());
-            return Err(ModelError::new(blank, Partial::default()));
-        }
-        let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
-        Ok(Summary { text: text.trim_end_matches(is_blank_char).into(), usage: answer.usage })
+        tokio::time::timeout(after, self.write_checked(summarizing)).await.map_err(late)?
     }
+
+    /// Asks until most of the summary passes the check, at most twice.
+    async fn write_checked(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
+        let source = Source::new(&words(summarizing));
+        let mut usage = Usage::default();
+        for _ in 0..ATTEMPTS {
+            let answer = read(self.model.generate(self.request(summarizing)), self.max_bytes).await?;
+            usage += answer.usage;
+            if is_blank(&answer.text) {
+                let blank = Failure::Malformed("the summary is blank".to_owned());
+                return Err(ModelError::new(blank, Partial::default()));
+            }
+            let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
+            let (kept, removed) = source.checked(text);
+            let passes = removed == 0 || (!is_blank(&kept) && kept.len() * 2 >= text.len());
+            if removed > 0 {
+                tracing::warn!(removed, passes, "removed sentences of a summary whose values were never said");
+            }
+            if passes {
+                return Ok(Summary { text: kept.trim_end_matches(is_blank_char).into(), usage });
+            }
+        }
+        let digest = ExtractiveSummarizer::default().summary(summarizing);
+        let digest = if digest.len() > self.max_bytes { up_to_sentence(&digest, self.max_bytes) } else { &digest };
+        Ok(Summary { text: digest.into(), usage })
+    }
+}
+
+/// Returns the words of the call, its tool calls and the earlier summary, without the marks of JSON.
+fn words(summarizing: &Summarizing) -> String {
+    let json = summarizing.for_model();
+    let json = ["\\n", "\\r", "\\t", "\\\""].iter().fold(json, |text, escape| text.replace(escape, " "));
+    json.replace(['"', '[', ']', '{', '}', '\\'], " ")
 }
 
 /// Requires a tokio runtime with its timer enabled.
