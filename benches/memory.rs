@@ -1,39 +1,62 @@
 //! W3: the resident memory of calls, each measured in its own process. The baseline is a plain `Vec` of the same texts.
-//! Linux only.
+//!
+//! `released` prunes after each summary what the summary covers and the log has. `live` is a call with a session, summaries
+//! and a log outside this process. Linux only.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "not part of the library")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "not part of the library"
+)]
 
+#[path = "session/elsewhere.rs"]
+mod elsewhere;
 mod workload;
 
+use std::collections::VecDeque;
+use std::pin::Pin;
 use std::process::Command;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 use std::{env, fs};
 
-use verbale::{MessagesManager, PlainMessage};
-use workload::{Conversation, Floor, Words, play};
+use futures_core::Stream;
+use tokio::time::sleep;
+use verbale::call::{CallBuilder, CallSession};
+use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
+use verbale::model::{Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason};
+use verbale::policy::Policy;
+use verbale::{LastMessage, MessagesManager, PlainMessage};
+
+use elsewhere::Elsewhere;
+use workload::{Conversation, Floor, KEEP_TURNS, SUMMARISE_ABOVE, Words, play};
 
 /// The number of calls, the turns of each, and whether there are summaries.
 const CASES: [(u64, u64, bool); 3] = [(10_000, 40, true), (10_000, 40, false), (100, 10_000, false)];
+/// The same for live calls.
+const LIVE: [(u64, u64); 3] = [(200, 1), (200, 40), (50, 400)];
 
 fn main() {
     let arguments: Vec<String> = env::args().collect();
     if let Some([what, case]) =
         arguments.iter().position(|a| a == "--hold").and_then(|at| arguments.get(at + 1..at + 3))
     {
-        let (calls, turns, summaries) = *CASES.get(case.parse::<usize>().unwrap()).unwrap();
+        let case = case.parse::<usize>().unwrap();
+        let (calls, turns, summaries) = *CASES.get(case).unwrap();
         match what.as_str() {
             "floor" => hold::<Floor>(calls, turns, summaries),
+            "released" => hold::<Released>(calls, turns, summaries),
+            "live" => hold_live(LIVE.get(case).unwrap()),
             _ => hold::<MessagesManager<PlainMessage>>(calls, turns, summaries),
         }
         return;
     }
     println!("calls  turns  summaries   floor B/call  verbale B/call  ratio   floor B/message  verbale B/message");
     for (case, (calls, turns, summaries)) in CASES.iter().enumerate() {
-        let measured = ["floor", "verbale"].map(|what| {
-            let child = Command::new(env::current_exe().unwrap()).args(["--hold", what, &case.to_string()]).output();
-            let output = String::from_utf8(child.unwrap().stdout).unwrap();
-            output.trim().parse::<f64>().unwrap() / *calls as f64
-        });
-        let [floor, verbale] = measured;
+        let [floor, verbale] = ["floor", "verbale"].map(|what| held(what, case) / *calls as f64);
         let messages = 2.0 * *turns as f64;
         println!(
             "{calls:<6} {turns:<6} {summaries:<9} {floor:14.0} {verbale:15.0} {:6.2} {:17.0} {:18.0}",
@@ -42,6 +65,17 @@ fn main() {
             verbale / messages
         );
     }
+    let (calls, turns, _) = CASES[0];
+    println!("{calls:<6} {turns:<6} released  {:30.0}", held("released", 0) / calls as f64);
+    for (case, (calls, turns)) in LIVE.iter().enumerate() {
+        println!("{calls:<6} {turns:<6} live      {:30.0}", held("live", case) / *calls as f64);
+    }
+}
+
+/// Returns the bytes that a process of its own holds.
+fn held(what: &str, case: usize) -> f64 {
+    let child = Command::new(env::current_exe().unwrap()).args(["--hold", what, &case.to_string()]).output();
+    String::from_utf8(child.unwrap().stdout).unwrap().trim().parse().unwrap()
 }
 
 fn hold<C: Conversation + Default>(calls: u64, turns: u64, summaries: bool) {
@@ -56,6 +90,98 @@ fn hold<C: Conversation + Default>(calls: u64, turns: u64, summaries: bool) {
         .collect();
     println!("{}", resident_bytes() - before);
     drop(held);
+}
+
+/// A conversation whose log has everything.
+#[derive(Default)]
+struct Released(MessagesManager<PlainMessage>);
+
+impl Conversation for Released {
+    fn user(&mut self, text: &str) {
+        self.0.user(text);
+    }
+
+    fn assistant(&mut self, text: &str) {
+        self.0.assistant(text);
+        let changes = self.0.changes(LastMessage::Include);
+        self.0.acknowledge(&changes);
+    }
+
+    fn window(&self) {
+        self.0.window();
+    }
+
+    fn summarise(&mut self, summary: &str) {
+        self.0.summarise(summary);
+        self.0.prune_covered();
+    }
+
+    fn live(&self) -> usize {
+        self.0.live()
+    }
+}
+
+fn hold_live(&(calls, turns): &(u64, u64)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let words = Arc::new(Words::new());
+        let (writer, task) = LogWriter::new(Arc::new(Elsewhere::default()), WriterSettings::default());
+        tokio::spawn(task.run());
+        // The first call creates what all calls share.
+        let first = live(&words, &writer, calls, 40).await;
+        let before = resident_bytes();
+        let mut held = Vec::new();
+        for call in 0..calls {
+            held.push(live(&words, &writer, call, turns).await);
+        }
+        println!("{}", resident_bytes() - before);
+        drop((first, held));
+    });
+}
+
+async fn live(words: &Arc<Words>, writer: &LogWriter, number: u64, turns: u64) -> CallSession {
+    let header = CallHeader::new(CallId::new(format!("{number}")).unwrap(), 1_744_815_823_058).unwrap();
+    let policy = Policy::default().with_tokens(None).with_keep_turns(KEEP_TURNS);
+    let policy = policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE);
+    let call = CallBuilder::new(Speaker(words.clone()))
+        .config(|config| config.with_policy(policy))
+        .log(writer.open(header).unwrap())
+        .open()
+        .unwrap();
+    for turn in 0..turns {
+        call.caller_said(words.text(number, 4 * turn, 12)).unwrap();
+        let mut reply = call.reply().unwrap();
+        let speech = reply.speech();
+        while reply.next().await.is_some() {}
+        call.playback_started(speech, call.now_ms());
+        sleep(Duration::from_secs(3)).await;
+        call.playback_finished(speech, call.now_ms());
+        sleep(Duration::from_secs(1)).await;
+    }
+    // The log stores the last turn.
+    sleep(Duration::from_secs(10)).await;
+    call
+}
+
+/// A model that says 25 words.
+#[derive(Clone)]
+struct Speaker(Arc<Words>);
+
+impl Model for Speaker {
+    fn generate(&self, request: ModelRequest) -> Generation {
+        let text = self.0.text(1, request.messages.len() as u64 * 4 + 2, 25).to_owned();
+        Box::pin(Events([ModelEvent::Text(text.into()), ModelEvent::Stop(StopReason::EndTurn)].into()))
+    }
+}
+
+struct Events(VecDeque<ModelEvent>);
+
+impl Stream for Events {
+    type Item = Result<ModelEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
 }
 
 fn resident_bytes() -> u64 {

@@ -97,9 +97,9 @@ fn first_usage_example_of_the_design_runs() {
         "MSG#00000006",
     ];
     assert_eq!(keys, expected);
-    let metadata = items[7]["metadata"].as_m().unwrap();
-    assert_eq!(metadata["aux"].as_m().unwrap()["stopped"], AttributeValue::Bool(true));
-    assert_eq!(metadata["timing"].as_m().unwrap()["playStart"], AttributeValue::N(now.to_string()));
+    assert_eq!(items[7]["aux"].as_m().unwrap()["stopped"], AttributeValue::Bool(true));
+    let creation: i64 = items[7]["creation"].as_n().unwrap().parse().unwrap();
+    assert_eq!(items[7]["playStart"], AttributeValue::N((now - creation).to_string()));
 
     // The prompt uses the last summary.
     let last: Option<&BedrockMessage> = manager.last_summary();

@@ -13,7 +13,9 @@ use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
 use crate::model::{Failure, StopReason};
-use crate::turn::{CallEvent, Core, Ear, Ended, ReplyEnd, SpeechId, Turn, TurnEnd, TurnFailure, count, end_of, since};
+use crate::turn::{
+    CallEvent, Core, Ear, Ended, Manager, ReplyEnd, SpeechId, Turn, TurnEnd, TurnFailure, count, end_of, since,
+};
 
 /// The state of a live call beside its conversation.
 pub(super) struct CallEar {
@@ -274,6 +276,14 @@ impl Ear for CallEar {
 
     fn oldest_needed(&self) -> Option<MessageId> {
         self.speeches.oldest_open()
+    }
+
+    fn oldest_unsettled(&self) -> Option<MessageId> {
+        self.speeches.oldest_unsettled()
+    }
+
+    fn released(&mut self, manager: &Manager) {
+        self.speeches.forget_released(manager);
     }
 }
 

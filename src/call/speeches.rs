@@ -23,6 +23,8 @@ pub(super) struct Speeches {
 
 /// The maximum number of speeches kept. Reports about older ones are ignored.
 const MAX_KEPT: usize = 64;
+/// The number of latest speeches about which a late report is likely.
+const LATEST: usize = 8;
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -52,6 +54,28 @@ impl Speeches {
     pub fn oldest_open(&self) -> Option<MessageId> {
         let open = self.kept.iter().find(|speech| speech.phase == Phase::Open && !speech.parts.is_empty())?;
         open.parts.first().map(|part| part.message)
+    }
+
+    /// Returns the first message of the oldest speech about which a report is likely: it is open, or the end of its playback
+    /// is only estimated and it is among the latest.
+    pub fn oldest_unsettled(&self) -> Option<MessageId> {
+        let latest = self.kept.len().saturating_sub(LATEST);
+        let is_unsettled = |(index, speech): &(usize, &Speech)| match speech.phase {
+            Phase::Open => true,
+            Phase::Interrupted { reported: None | Some(HeardSource::Estimate), .. } => *index >= latest,
+            Phase::Interrupted { .. } | Phase::Finished => false,
+        };
+        let mut unsettled = self.kept.iter().enumerate().filter(is_unsettled);
+        unsettled.find_map(|(_, speech)| speech.parts.first()).map(|part| part.message)
+    }
+
+    /// Forgets the speeches whose messages have left memory, except the last two.
+    pub fn forget_released(&mut self, manager: &Manager) {
+        let last_two = self.kept.len().saturating_sub(2);
+        let is_left = |speech: &Speech| speech.parts.iter().all(|part| manager.newest_from(part.message).is_none());
+        let left = self.kept.iter().take(last_two).take_while(|speech| is_left(speech)).count();
+        self.kept.drain(..left);
+        self.kept.shrink_to(2 * self.kept.len());
     }
 
     /// Returns the facts that the speech shares with the reader of its reply.

@@ -94,6 +94,7 @@ impl CallMetrics {
             },
             CallEvent::Silence { .. }
             | CallEvent::Repaired { .. }
+            | CallEvent::OverBudget { .. }
             | CallEvent::ToolUnlogged { .. }
             | CallEvent::ResultReady { .. }
             | CallEvent::SummaryStarted { .. }

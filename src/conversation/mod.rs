@@ -26,10 +26,11 @@ mod state;
 mod summaries;
 #[cfg(feature = "tools")]
 mod typed;
+mod whole;
 
 pub(crate) use apply::system_texts;
 pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
-pub use config::{Config, Models};
+pub use config::{Config, Models, Retention};
 pub use edit::Edit;
 pub use error::{ConversationError, ConversationErrorKind};
 pub use metrics::{CallMetrics, TokenPrices};

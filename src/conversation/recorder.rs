@@ -68,6 +68,7 @@ impl Observer for MetricsObserver {
                 }
             }
             CallEvent::Repaired { repairs } => counter!("verbale_repairs_total").increment((*repairs).into()),
+            CallEvent::OverBudget { .. } => counter!("verbale_over_budget_total").increment(1),
             CallEvent::Submitted { records } => {
                 counter!("verbale_records_submitted_total").increment((*records).into())
             }

@@ -204,8 +204,8 @@ impl Conversation {
         self.state().core.open_calls()
     }
 
-    /// Returns what the caller, the assistant and tools said: the latest value of each slot, oldest first, those of tools
-    /// last.
+    /// Returns what the caller, the assistant and tools said, oldest first, those of tools last. Values that a correction
+    /// replaced are left out. A slot has several values if none of them corrects another.
     ///
     /// Covers the messages in memory, and those that left it after a request. Searches the last messages again, which
     /// takes time in proportion to their length.

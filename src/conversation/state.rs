@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use super::config::Config;
+use super::config::{Config, Retention};
 use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
@@ -67,14 +67,28 @@ impl State {
 
     /// Returns the messages that must stay in memory.
     pub fn needed(&self) -> Needed {
-        if !self.history.is_limited() {
+        if !self.history.is_limited() && !self.releases() {
             return Needed::default();
         }
         let Core { manager, tools_used, ear, .. } = &self.core;
         // A result can replace an unknown outcome only in memory.
         let running = tools_used.running().into_iter().filter_map(|id| manager.newest_from_result(&id));
-        let playing = ear.oldest_needed().and_then(|id| manager.newest_from(id));
+        let playing = ear.oldest_unsettled().and_then(|id| manager.newest_from(id));
         Needed { by_call: self.attached == Attached::Call, newest: running.chain(playing).max().unwrap_or_default() }
+    }
+
+    /// Returns whether messages leave memory once a summary covers them and the log has them.
+    fn releases(&self) -> bool {
+        self.writer.is_some() && self.config.retention() == Retention::UntilStored
+    }
+
+    /// Prunes messages over the limit, and those that may be released.
+    fn prune(&mut self) {
+        let (needed, releases) = (self.needed(), self.releases());
+        let Some(limit) = self.history.prunable(&self.core.manager, needed, releases) else { return };
+        self.core.remember();
+        self.history.prune(&mut self.core.manager, limit);
+        self.core.released();
     }
 
     pub fn attach(&mut self, attached: Attached) {
@@ -129,9 +143,9 @@ impl Conversation {
         history.before_change(&core.manager);
         let result = act(&mut state);
         state.log();
-        let needed = state.needed();
         let State { core, history, .. } = &mut *state;
-        history.after_change(&mut core.manager, needed);
+        history.after_change(&core.manager);
+        state.prune();
         self.start_due_summary(&mut state);
         self.report(state);
         result

@@ -63,10 +63,14 @@ impl Conversation {
         {
             return;
         }
+        state.core.cover();
         let core = &state.core;
         let tokens = |message: &Message| core.estimator.message(message);
         let policy = state.config.policy();
-        let chosen = core.manager.summarizing_by(|window, cuts| policy.choose(window, cuts, tokens));
+        let chosen = core.manager.summarizing_by(|window, cuts| {
+            let chosen = policy.choose(window, cuts, tokens)?;
+            cuts.get(chosen).filter(|cut| core.pays(window, cut.messages)).map(|_| chosen)
+        });
         let Some(summarizing) = chosen else { return };
         let messages = count(summarizing.messages().count());
         let task = make(self.clone(), summarizing, state.config.clone(), state.summaries.is_paused());

@@ -5,7 +5,10 @@
 //! - Numbers keep up to 38 digits, and tagged bytes become binary attributes.
 //! - Values that DynamoDB cannot hold become JSON text in a map with the single key `$json`: values below the 31st level
 //!   of lists and maps, and maps with an empty key.
+//! - A long text may be a zstd frame, in a map with the single key `$zstd`.
 //! - A map with a single key that starts with `$` is wrapped in a map with the single key `$map`.
+
+mod texts;
 
 use std::collections::HashMap;
 
@@ -15,6 +18,9 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::message::{MessageError, Number, Value};
+
+pub(super) use texts::{Texts, compress_texts};
+use texts::{ZSTD, text_of};
 
 /// The most levels of lists and maps in an attribute. With the item itself they are the 32 levels of
 /// [Constraints](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
@@ -63,14 +69,11 @@ pub(super) enum Form {
     Tagged,
     /// An object whose keys are data, never a tag.
     Plain,
-    /// The `metadata` of a record, in which only `aux` is plain.
-    Metadata,
 }
 
 impl Form {
     fn of_entry(self, key: &str, entries: usize) -> Self {
         match (self, key) {
-            (Self::Metadata, "aux") => Self::Plain,
             (Self::Tagged, MAP) if entries == 1 => Self::Plain,
             _ => Self::Tagged,
         }
@@ -137,7 +140,7 @@ fn fits(json: &Json, levels: u8, form: Form) -> bool {
         Json::Array(items) => levels > 1 || items.iter().all(|item| is_leaf(item, Form::Tagged)),
         Json::Object(entries) => entries.iter().all(|(key, json)| {
             takes_name(key)
-                && !(key == JSON && entries.len() == 1)
+                && !([JSON, ZSTD].contains(&key.as_str()) && entries.len() == 1)
                 && (levels > 1 || is_leaf(json, form.of_entry(key, entries.len())))
         }),
         _ => true,
@@ -175,8 +178,9 @@ pub(super) fn json_of(attribute: AttributeValue) -> Result<Json, AttributeError>
             serde_json::to_value(binaries)?
         }
         AttributeValue::L(items) => items.into_iter().map(json_of).collect::<Result<Vec<_>, _>>()?.into(),
-        AttributeValue::M(entries) => match (entries.len(), entries.get(JSON)) {
-            (1, Some(AttributeValue::S(text))) => serde_json::from_str(text)?,
+        AttributeValue::M(entries) => match entries.iter().next().filter(|_| entries.len() == 1) {
+            Some((key, AttributeValue::S(text))) if key == JSON => serde_json::from_str(text)?,
+            Some((key, AttributeValue::B(frame))) if key == ZSTD => text_of(frame.as_ref())?.into(),
             _ => {
                 let entry = |(key, attribute): (String, _)| Ok((key, json_of(attribute)?));
                 Json::Object(entries.into_iter().map(entry).collect::<Result<_, AttributeError>>()?)

@@ -13,7 +13,8 @@ impl DynamoLog {
     pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
         let mut item = to_item(header)?;
-        item.insert(names::NONCE.to_owned(), item::text(new_nonce()));
+        let nonce = header.opening_nonce();
+        item.insert(names::NONCE.to_owned(), item::text(nonce.to_text()));
         item.insert(names::DAY_PARTITION_KEY.to_owned(), item::text(day::key_of(header, self.day_shards)));
         let request = self
             .db
@@ -27,6 +28,9 @@ impl DynamoLog {
         let found = found.unwrap_or_default();
         if item::is_erased(&found) {
             Err(LogError::erased(call_id))
+        } else if tenure(&found).nonce == nonce {
+            // Every write of the header changes the nonce: an earlier attempt wrote it, and nobody since.
+            Ok(Put::Written)
         } else if from_item(&found)?.is_opened_as(header) {
             Ok(Put::Kept)
         } else {

@@ -6,9 +6,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::attribute::{AttributeError, Form, LEVELS, image, json_of, takes_name};
+use super::attribute::{AttributeError, Form, LEVELS, Texts, compress_texts, image, json_of, takes_name};
 use super::keys::{self, ItemKey};
-use super::{error, names};
+use super::{error, flat, names};
 use crate::log::{CallId, LogError, LogErrorKind};
 use crate::message::{MessageId, Record};
 
@@ -18,7 +18,7 @@ pub type Item = HashMap<String, AttributeValue>;
 /// Returns the items that store records of a call, in the order of the records.
 ///
 /// The attributes of an item are the keys of the record's JSON, including keys that a newer writer added, and `pk`, `sk`,
-/// `entity` and `v`. The function does not check the size of an item; [`item_size`](super::item_size) computes it.
+/// `entity` and `v`. The known keys of `message`, `metadata` and `timing` are attributes, too. The function does not check the size of an item; [`item_size`](super::item_size) computes it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,12 +39,12 @@ pub type Item = HashMap<String, AttributeValue>;
 ///
 /// Returns an error if a record cannot be stored as an item. No such [`Record`] is known.
 pub fn to_items<'a>(call_id: &CallId, records: impl IntoIterator<Item = &'a Record>) -> Result<Vec<Item>, LogError> {
-    records.into_iter().map(|record| to_item(call_id, record)).collect()
+    records.into_iter().map(|record| to_item(call_id, record, Texts::Plain)).collect()
 }
 
-pub(super) fn to_item(call_id: &CallId, record: &Record) -> Result<Item, LogError> {
+pub(super) fn to_item(call_id: &CallId, record: &Record, texts: Texts) -> Result<Item, LogError> {
     let key = ItemKey::new(call_id, record.position());
-    let attributes = attributes(record, LEVELS).map_err(|source| not_storable(&key, source))?;
+    let attributes = attributes(record, LEVELS, texts).map_err(|source| not_storable(&key, source))?;
     let is_summary = record.position().summary_number().is_some();
     let entity = if is_summary { names::ENTITY_SUMMARY } else { names::ENTITY_MESSAGE };
     let mut item = of_entity(keys(keys::partition_of(call_id), key.sort_key), entity);
@@ -163,22 +163,31 @@ pub(super) fn epoch(item: &Item) -> u32 {
 }
 
 /// Returns the attributes of a record, each with at most so many levels of lists and maps. [`record`] is the inverse.
-pub(super) fn attributes(record: &Record, levels: u8) -> Result<Item, AttributeError> {
+pub(super) fn attributes(record: &Record, levels: u8, texts: Texts) -> Result<Item, AttributeError> {
     let mut item = Item::new();
     let mut others = serde_json::Map::new();
-    let Json::Object(entries) = serde_json::to_value(record)? else {
+    let Json::Object(mut entries) = serde_json::to_value(record)? else {
         return Err(AttributeError::new("a record is not a map"));
     };
-    for (name, json) in entries {
-        if names::is_own(&name) || !takes_name(&name) {
-            others.insert(name, json);
-        } else {
-            let form = if name == "metadata" { Form::Metadata } else { Form::Tagged };
-            item.insert(name, image(json, levels, form)?);
+    entries.retain(|name, json| {
+        let is_attribute = !names::is_own(name) && !flat::is_lifted(name) && takes_name(name);
+        if !is_attribute {
+            others.insert(name.clone(), json.take());
         }
+        is_attribute
+    });
+    flat::flatten(&mut entries);
+    for (name, json) in entries {
+        // The keys of these are data.
+        let is_plain = ["aux", "message", "metadata", "timing"].contains(&name.as_str());
+        let form = if is_plain { Form::Plain } else { Form::Tagged };
+        item.insert(name, image(json, levels, form)?);
     }
     if !others.is_empty() {
         item.insert(names::OTHERS.to_owned(), image(Json::Object(others), levels, Form::Plain)?);
+    }
+    if texts == Texts::Compressed {
+        compress_texts(&mut item);
     }
     Ok(item)
 }
@@ -188,6 +197,7 @@ pub(super) fn record(item: Item, others: Option<AttributeValue>) -> Result<Recor
         .into_iter()
         .map(|(name, attribute)| Ok((name, json_of(attribute)?)))
         .collect::<Result<serde_json::Map<_, _>, AttributeError>>()?;
+    flat::nest(&mut entries);
     if let Some(Json::Object(others)) = others.map(json_of).transpose()? {
         entries.extend(others);
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::Client;
 
 use super::Cost;
+use super::attribute::Texts;
 use super::table_client::TableClient;
 use crate::clock::{Clock, SystemClock};
 
@@ -17,13 +18,13 @@ pub(super) const AT_ONCE: usize = 8;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
-    /// Each message is an item. Earlier versions of this library read the table.
-    #[default]
-    Messages,
     /// The messages of a turn are an item, up to 16 KB: fewer requests and fewer write units. The writer forms the
-    /// [spans](crate::log::Span). Before a table gets the first span, all processes that read it must know spans: earlier
-    /// versions of this library return [`Damaged`](crate::log::LogErrorKind::Damaged) for a call that has one.
+    /// [spans](crate::log::Span).
+    #[default]
     Spans,
+    /// Each message is an item, which a program without this library reads more easily. Without a
+    /// [spool](crate::log::Spool), a host that dies has lost fewer messages, because none waits for the end of its turn.
+    Messages,
 }
 
 /// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
@@ -40,6 +41,7 @@ pub enum Layout {
 pub struct DynamoLog {
     pub(super) db: TableClient,
     pub(super) layout: Layout,
+    pub(super) texts: Texts,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -50,6 +52,7 @@ impl DynamoLog {
         Self {
             db: TableClient::new(client),
             layout: Layout::default(),
+            texts: Texts::Plain,
             day_shards: NonZeroU8::MIN,
             clock: Arc::new(SystemClock),
         }
@@ -62,11 +65,22 @@ impl DynamoLog {
         self
     }
 
-    /// Sets how new messages are stored; [`Layout::Messages`] by default. Every log reads both layouts, and changes messages
+    /// Sets how new messages are stored; [`Layout::Spans`] by default. Every log reads both layouts, and changes messages
     /// in the items that they have.
     #[must_use]
     pub fn with_layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// Sets whether texts of 512 bytes or more, such as instructions and the results of tools, are compressed with zstd if
+    /// that saves an eighth; off by default.
+    ///
+    /// Every log reads both forms. In the table a compressed text is a map with the binary key `$zstd`, so the console of
+    /// AWS and exports do not show it. Metadata, tool calls and short texts stay readable.
+    #[must_use]
+    pub fn with_compression(mut self, is_compressing: bool) -> Self {
+        self.texts = if is_compressing { Texts::Compressed } else { Texts::Plain };
         self
     }
 
@@ -117,6 +131,7 @@ impl fmt::Debug for DynamoLog {
         f.debug_struct("DynamoLog")
             .field("table", &self.db.table)
             .field("layout", &self.layout)
+            .field("texts", &self.texts)
             .field("day_shards", &self.day_shards)
             .finish()
     }

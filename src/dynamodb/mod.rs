@@ -19,10 +19,10 @@
 //! One query returns a call's list in its order. The other attributes of a message or summary are the keys of the
 //! record's JSON, `entity`, the schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
 //!
-//! A span ([`Layout::Spans`]) has one attribute a message, `m<seq>`: a map of `id`, `revision` and `record`, which has the
-//! other keys of the record's JSON. It also has `last`, the `seq` of its last message, `rev`, a number that grows with each
-//! change, and `v` 2. A call may have both forms. Of a message that two items have, the one with the highest epoch and then
-//! the highest revision counts.
+//! A span ([`Layout::Spans`]) has one attribute a message, `m<seq>`: a map of the keys that a message's own item has. It also
+//! has `last`, the `seq` of its last message, `rev`, a number that grows with each change, and `v` 2. A call may have both
+//! forms. Of a message that two items have, the one with the highest epoch and then the highest revision counts.
+//!
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
@@ -59,6 +59,7 @@ mod cost;
 mod day;
 mod erase;
 mod error;
+mod flat;
 mod header;
 mod hold;
 mod item;
@@ -78,6 +79,7 @@ mod span;
 mod table;
 mod table_client;
 mod ttl;
+mod zstd;
 
 pub use client::log_client;
 pub use contents::DynamoContents;

@@ -34,10 +34,9 @@ pub const EXPIRES_AT: &str = "expires_at";
 pub const EPOCH: &str = "epoch";
 /// Attribute (M), rare: the keys of a record that cannot be attribute names because they are empty or reserved.
 pub const OTHERS: &str = "$record";
-/// The prefix of the attributes (M) of a span, one for each message: `m<seq>`, with [`ID`], [`REVISION`] and [`RECORD`].
+/// The prefix of the attributes (M) of a span, one for each message: `m<seq>`, with the attributes of the message but
+/// [`SEQ`].
 pub const MEMBER_PREFIX: &str = "m";
-/// In an attribute of a span (M): the other attributes of the message.
-pub const RECORD: &str = "record";
 /// Attribute (N) of a span: the `seq` of its last message.
 pub const LAST: &str = "last";
 /// Attribute (N) of a span: a number that grows with each change, at first the sum of the revisions.

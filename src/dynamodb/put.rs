@@ -17,7 +17,7 @@ impl DynamoLog {
     /// which.
     pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
         let key = ItemKey::new(lease.call_id(), record.position());
-        let item = owned(lease, &key, item::to_item(lease.call_id(), record)?)?;
+        let item = owned(lease, &key, item::to_item(lease.call_id(), record, self.texts)?)?;
         let condition = rules::put(lease, &record.id().to_string(), record.revision());
         let request = condition.of_put(self.db.client.put_item().set_item(Some(item)));
         match self.db.put(request, || format!("{key} to table {}", self.db.table)).await? {

@@ -72,7 +72,7 @@ impl DynamoLog {
 
     async fn put_first(&self, lease: &WriterLease, span: Span, records: &[Record]) -> Result<Written, LogError> {
         let key = ItemKey { call_id: lease.call_id().clone(), sort_key: span::sort_key_of(span) };
-        let item = owned(lease, &key, span::to_item(lease.call_id(), span, records)?)?;
+        let item = owned(lease, &key, span::to_item(lease.call_id(), span, records, self.texts)?)?;
         let alone = if let [record] = records { Some(member(record)) } else { None };
         let request = self.db.client.put_item().set_item(Some(item));
         let request = rules::put_span(lease, alone).of_put(request);
@@ -115,7 +115,7 @@ impl DynamoLog {
         }
         let changed = || open.iter().filter_map(|open| records.get(*open));
         for (index, record) in changed().enumerate() {
-            let attribute = span::to_member(lease.call_id(), record)?;
+            let attribute = span::to_member(lease.call_id(), record, self.texts)?;
             if attribute_size(&attribute) > MAX_RECORD_BYTES {
                 let key = ItemKey::new(lease.call_id(), record.position());
                 owned(lease, &key, [(String::new(), attribute.clone())].into())?;

@@ -1,23 +1,21 @@
 //! The messages of a span as one item, and back.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::attribute::{AttributeError, LEVELS};
+use super::attribute::{AttributeError, LEVELS, Texts};
 use super::keys::{self, ItemKey};
 use super::{Item, item, names};
 use crate::log::{CallId, LogError, Span};
 use crate::message::{MessageId, Position, Record};
 
-/// The levels that hold the attributes of a record: the message of the span, and its `record`.
-const OUTER_LEVELS: u8 = 2;
+/// The level that holds the attributes of a record: the message of the span.
+const OUTER_LEVELS: u8 = 1;
 
 /// No item has room for so many messages.
 const MOST_MEMBERS: u32 = 10_000;
 
 /// Returns the item of a span with all its messages.
-pub(super) fn to_item(call_id: &CallId, span: Span, records: &[Record]) -> Result<Item, LogError> {
+pub(super) fn to_item(call_id: &CallId, span: Span, records: &[Record], texts: Texts) -> Result<Item, LogError> {
     let keys = item::keys(keys::partition_of(call_id), sort_key_of(span));
     let mut item = item::of_entity(keys, names::ENTITY_SPAN);
     item.insert(names::VERSION.to_owned(), item::number(names::SPAN_VERSION));
@@ -25,21 +23,18 @@ pub(super) fn to_item(call_id: &CallId, span: Span, records: &[Record]) -> Resul
     let revisions = records.iter().map(|record| u64::from(record.revision()));
     item.insert(names::CHANGES.to_owned(), item::number(revisions.sum::<u64>()));
     for record in records {
-        item.insert(name_of(record.position().seq()), to_member(call_id, record)?);
+        item.insert(name_of(record.position().seq()), to_member(call_id, record, texts)?);
     }
     Ok(item)
 }
 
 /// Returns a message as an attribute of its span's item.
-pub(super) fn to_member(call_id: &CallId, record: &Record) -> Result<AttributeValue, LogError> {
-    let mut attributes = item::attributes(record, LEVELS - OUTER_LEVELS)
+pub(super) fn to_member(call_id: &CallId, record: &Record, texts: Texts) -> Result<AttributeValue, LogError> {
+    let mut attributes = item::attributes(record, LEVELS - OUTER_LEVELS, texts)
         .map_err(|source| item::not_storable(&ItemKey::new(call_id, record.position()), source))?;
     // The name of the attribute has the number of the message.
     attributes.remove(names::SEQ);
-    let mut member: Item =
-        [names::ID, names::REVISION].iter().filter_map(|name| attributes.remove_entry(*name)).collect();
-    member.insert(names::RECORD.to_owned(), AttributeValue::M(attributes));
-    Ok(AttributeValue::M(member))
+    Ok(AttributeValue::M(attributes))
 }
 
 /// Returns the name of the attribute of a message.
@@ -72,13 +67,9 @@ pub(super) fn record(item: &Item, call_id: &CallId, seq: u32) -> Result<Record, 
     let position = Position::message(seq);
     let read = || {
         let missing = || AttributeError::new("its span does not have it");
-        let mut member = item.get(&name_of(seq)).and_then(|member| member.as_m().ok()).cloned().ok_or_else(missing)?;
-        let mut attributes = match member.remove(names::RECORD) {
-            Some(AttributeValue::M(attributes)) => attributes,
-            _ => HashMap::new(),
-        };
+        let member = item.get(&name_of(seq)).and_then(|member| member.as_m().ok());
+        let mut attributes = member.cloned().ok_or_else(missing)?;
         attributes.insert(names::SEQ.to_owned(), item::number(seq));
-        attributes.extend(member);
         let others = attributes.remove(names::OTHERS);
         let record = item::record(attributes, others)?;
         if record.position() == position { Ok(record) } else { Err(AttributeError::new("it has another position")) }

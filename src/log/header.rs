@@ -1,6 +1,6 @@
 //! [`CallHeader`]: the facts about a call as a whole.
 
-use super::{CallChange, CallEnd, CallId, CallerId, Day, LogError, Tenant, Tenure};
+use super::{CallChange, CallEnd, CallId, CallerId, Day, LogError, Nonce, Tenant, Tenure};
 use crate::message::Map;
 
 /// The facts about a call as a whole, as a list of calls shows them.
@@ -17,6 +17,8 @@ pub struct CallHeader {
     tenure: Tenure,
     call_end: Option<CallEnd>,
     is_held: bool,
+    /// The nonce that opening the call writes, so that a writer knows its own header after an answer was lost.
+    opening: Nonce,
 }
 
 impl CallHeader {
@@ -30,7 +32,19 @@ impl CallHeader {
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
             let (tenant, caller, attributes) = (None, None, Map::default());
             let (expires_at_s, tenure, call_end, is_held) = (None, Tenure::default(), None, false);
-            Ok(Self { call_id, started_ms, tenant, caller, attributes, expires_at_s, tenure, call_end, is_held })
+            let opening = Nonce::default();
+            Ok(Self {
+                call_id,
+                started_ms,
+                tenant,
+                caller,
+                attributes,
+                expires_at_s,
+                tenure,
+                call_end,
+                is_held,
+                opening,
+            })
         } else {
             let rule = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
             Err(LogError::invalid("the start of a call", rule))
@@ -171,6 +185,19 @@ impl CallHeader {
     pub(crate) fn with_state(mut self, tenure: Tenure, call_end: Option<CallEnd>, is_held: bool) -> Self {
         (self.tenure, self.call_end, self.is_held) = (tenure, call_end, is_held);
         self
+    }
+
+    /// Gives the header a nonce for all attempts of one process to open the call.
+    #[must_use]
+    pub(crate) fn with_opening_nonce(mut self) -> Self {
+        self.opening = Nonce::random();
+        self
+    }
+
+    /// The nonce that opening the call writes.
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn opening_nonce(&self) -> Nonce {
+        if self.opening == Nonce::default() { Nonce::random() } else { self.opening }
     }
 
     /// The day, in UTC, on which the call is listed.

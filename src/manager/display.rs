@@ -14,7 +14,7 @@ use crate::message::{
 /// 6       [assistant] {'How can I help you?'} -- '01JRZJ1676BES92QBJC6ZMKG36' {timing=[{creation=1744815823078}]},
 /// ```
 ///
-/// A line `[missing]` names each record that was [left out](MessagesManager::left_out), and why.
+/// A line `[released]` counts the messages that left memory. A line `[missing]` names each record that was [left out](MessagesManager::left_out), and why.
 ///
 /// `*` marks the first message of the window, `^` the last summary, and `-` a message that is not logged. `heard={…}` is
 /// the heard part of an assistant message. `confidence=0.93/?` has the confidence of each part. Control, ANSI and
@@ -30,6 +30,9 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
         let last_summary = self.window_start.checked_sub(1);
         let mut all_logged = true;
         let mut left_out = self.left_out().iter().peekable();
+        if self.pruned() > 0 {
+            write!(f, "\n          [released] {} messages that left memory", self.pruned())?;
+        }
         for (index, wrapper) in self.list.indexed(0..self.list.end()) {
             let pending = self.logged.is_dirty(index, wrapper.message().revision());
             all_logged &= !pending;
@@ -193,13 +196,15 @@ fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
         f.write_str(" ")?;
         word(f, reason)?;
     }
+    let mut model = "model";
     for request in &record.requests {
         f.write_str(", ")?;
-        word(f, request.model.as_ref().map_or("model", |model| model.as_str()))?;
-        let after = |at_ms: i64| at_ms.saturating_sub(request.asked_ms);
-        request.first_token_ms.iter().try_for_each(|at_ms| write!(f, " first token {} ms", after(*at_ms)))?;
-        request.end_ms.iter().try_for_each(|at_ms| write!(f, " end {} ms", after(*at_ms)))?;
-        request.usage.iter().try_for_each(|usage| write!(f, " tokens {} in {} out", usage.input, usage.output))?;
+        model = request.model.as_ref().map_or(model, |model| model.as_str());
+        word(f, model)?;
+        request.first_token_ms.iter().try_for_each(|ms| write!(f, " first token {ms} ms"))?;
+        request.took_ms.iter().try_for_each(|ms| write!(f, " end {ms} ms"))?;
+        let tokens = request.input.zip(request.output);
+        tokens.iter().try_for_each(|(input, output)| write!(f, " tokens {input} in {output} out"))?;
         if let Some(failure) = &request.failure {
             f.write_str(" failed: ")?;
             word(f, failure)?;

@@ -17,8 +17,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// messages removed.
     ///
     /// It cuts only where a summary could: a tool call leaves together with its result, the window still begins with a
-    /// user message, and the caller's last, unanswered message stays. The last summary and the messages after it stay
-    /// too, so a conversation with a summary loses only messages that it covers.
+    /// user message, and the last turn stays. The last summary and the messages after it stay too, so a conversation with
+    /// a summary loses only messages that it covers.
     ///
     /// Removed messages are not in [`meta_messages`](Self::meta_messages), [`changes`](Self::changes) or
     /// [`records`](Self::records) any more; system messages are still in [`system_messages`](Self::system_messages).
@@ -27,15 +27,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// are left, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log to get all
     /// messages back.
     pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
-        let (first, end) = (self.list.first(), self.list.end());
-        let mut limit = end.saturating_sub(keep);
-        if self.last_summary().is_some() {
-            limit = limit.min(self.window_start - 1);
-        }
-        if which == Prune::Logged {
-            limit = limit.min(self.first_not_logged());
-        }
-        let Some(cut) = self.cut_between(first, limit) else { return 0 };
+        let Some(cut) = self.prunable(keep, which) else { return 0 };
+        let first = self.list.first();
 
         let still_counts = |wrapper: &&W| wrapper.role() == Role::System || wrapper.metadata().forked_from().is_some();
         for wrapper in self.list.range(first..cut).filter(still_counts) {
@@ -48,6 +41,29 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.window_start = self.window_start.max(cut);
         self.window_is_open = self.has_open_window();
         cut - first
+    }
+
+    /// Removes the messages from memory that a summary covers and the log has. Returns the number of messages removed.
+    ///
+    /// The window and the last summary stay; see [`prune`](Self::prune).
+    pub fn prune_covered(&mut self) -> usize {
+        if self.last_summary().is_some() { self.prune(0, Prune::Logged) } else { 0 }
+    }
+
+    /// Returns the index before which [`prune`](Self::prune) removes all messages.
+    pub(crate) fn prunable(&self, keep: usize, which: Prune) -> Option<usize> {
+        let (first, end) = (self.list.first(), self.list.end());
+        let mut limit = end.saturating_sub(keep);
+        if self.last_summary().is_some() {
+            limit = limit.min(self.window_start - 1);
+        } else {
+            let last_turn = self.cuts().into_iter().rfind(|cut| cut.turns > 0).map_or(first, |cut| cut.place);
+            limit = limit.min(last_turn);
+        }
+        if which == Prune::Logged {
+            limit = limit.min(self.first_not_logged());
+        }
+        self.cut_between(first, limit)
     }
 
     /// Iterates over the system messages in order, including pruned ones, which stay in force.

@@ -24,6 +24,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.calls.get(id).map(|call| (call.name, call.result.is_some()))
     }
 
+    /// Returns whether the message with this call has left memory.
+    pub(crate) fn has_left(&self, id: &ToolCallId) -> bool {
+        self.calls.get(id).is_some_and(|call| self.list.get(self.index_of(call.made)).is_none())
+    }
+
     /// Returns the result of the call with this id if it is in memory.
     pub(crate) fn result_of(&self, id: &ToolCallId) -> Option<&ToolResult> {
         let message = self.list.get(self.index_of(self.calls.get(id)?.result?))?.message();

@@ -3,6 +3,7 @@
 //! Owns the summarisers, the facts, the history of tool calls, and the text of the memory. Calls a model only when a
 //! summary is requested, and never changes a conversation.
 
+mod covered;
 mod extractive;
 mod facts;
 mod history;
@@ -13,6 +14,7 @@ mod prompted;
 #[cfg(test)]
 mod cuts_tests;
 
+pub(crate) use covered::{Covered, Length};
 pub use extractive::ExtractiveSummarizer;
 pub(crate) use facts::FactTable;
 use facts::Source;

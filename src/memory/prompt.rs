@@ -1,6 +1,6 @@
 //! Writes the memory as text for a request.
 
-use super::{FactTable, Listing, ToolHistory};
+use super::{FactTable, Length, Listing, ToolHistory};
 use crate::message::{Message, Text};
 use crate::policy::Tokens;
 
@@ -32,14 +32,16 @@ pub(crate) struct Memory<'a> {
     pub window_from: u32,
     /// The maximum length, without the tokens for acts.
     pub limit: Tokens,
+    /// The length of what the memory replaces.
+    pub replaces: Length,
+    /// Returns whether a prompt with this memory keeps the budget.
+    pub fits: &'a dyn Fn(&str) -> bool,
 }
 
 /// The bytes of a token, as in English and in most data.
 const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
-/// The least limit in bytes, for a window that was cut after few words.
-const LEAST_BYTES: usize = 200;
 /// The share of the limit that detailed acts take at most, in percent.
 const ACTS: usize = 68;
 /// The share of the rest that facts take at most, and that lookups take of what remains, in percent.
@@ -47,21 +49,44 @@ const FACTS: usize = 75;
 const LOOKUPS: usize = 75;
 /// The number of characters from which on a sentence can be cut off at the end of a summary.
 const SHORTEST_DIGEST: usize = 40;
+/// The number of attempts at a text that fits, each with less room. After them, only acts are left.
+const ATTEMPTS: usize = 8;
 
 impl Memory<'_> {
     /// Writes the summary, a note about messages left out after it, the facts, and the tool calls that the window does not
     /// show. Returns `None` if all of them are empty.
     ///
-    /// Never longer than the limit, and not much longer than the words that it replaces, unless the shortest lines of the
-    /// acts are. What gives way first is the summary, then the lookups, then the facts, then the details of acts.
+    /// Never longer than the limit, than what it replaces, or than the budget allows, unless the shortest lines of the acts
+    /// are. What gives way first is the summary, then the lookups, then the facts, then the details of acts.
     pub fn text(&self) -> Option<Text> {
         let limit = usize::try_from(self.limit.get()).unwrap_or(usize::MAX);
         let limit =
             limit.saturating_add(TOKENS_PER_ACT * self.tools.acts(&self.listing)).saturating_mul(BYTES_PER_TOKEN);
-        let replaced = self.facts.bytes_before(self.window_from).saturating_sub(TOOL_RULE.len());
-        let limit = limit.min(replaced.max(LEAST_BYTES));
-        let mut lines = self.tools.list_acts(&self.listing, limit * ACTS / 100);
-        let mut left = limit.saturating_sub(lines.len());
+        // A character has at most four bytes.
+        let mut room = limit.min(self.replaces.chars.saturating_mul(4));
+        for _ in 0..ATTEMPTS {
+            if room == 0 {
+                break;
+            }
+            let text = self.within(room)?;
+            let length = Length::of_text(&text);
+            if length.fits(self.replaces) && (self.fits)(&text) {
+                return Some(text.into());
+            }
+            let most = self.replaces.chars.min(length.chars * 7 / 8).min(share(self.replaces.tokens, length));
+            room = room.min(text.len()).saturating_mul(most) / length.chars.max(1);
+        }
+        self.shortest().map(Text::from)
+    }
+
+    /// Writes the shortest form: the acts alone.
+    pub fn shortest(&self) -> Option<String> {
+        self.within(0)
+    }
+
+    fn within(&self, room: usize) -> Option<String> {
+        let mut lines = self.tools.list_acts(&self.listing, room * ACTS / 100, room);
+        let mut left = room.saturating_sub(lines.len());
         let facts = self.facts.text(self.window_from, left * FACTS / 100, |value| lines.holds(value));
         left = left.saturating_sub(facts.as_ref().map_or(0, String::len));
         let before = lines.len();
@@ -71,8 +96,15 @@ impl Memory<'_> {
         let gap = (self.left_out > 0)
             .then(|| format!("{} messages between this record and the messages below are left out.", self.left_out));
         let parts: Vec<String> = summary.into_iter().chain(gap).chain(facts).chain(lines.text()).collect();
-        (!parts.is_empty()).then(|| parts.join("\n\n").into())
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
+}
+
+/// Returns the characters of a text that have this many tokens.
+fn share(tokens: Tokens, of: Length) -> usize {
+    let tokens = usize::try_from(tokens.get()).unwrap_or(usize::MAX);
+    let all = usize::try_from(of.tokens.get()).unwrap_or(usize::MAX);
+    tokens.saturating_mul(of.chars) / all.max(1)
 }
 
 /// Returns the text of a summary, at most `room` bytes of it. If it has several lines, the newest stay.
@@ -138,9 +170,13 @@ mod tests {
 
     fn text(summary: Option<&Message>, left_out: usize, limit: u64) -> Option<String> {
         let (tools, facts) = (ToolHistory::default(), FactTable::default());
-        let listing = Listing { is_visible: &|_| false, is_news: &|_| false, is_read_only: &|_| false };
-        let memory =
-            Memory { summary, left_out, tools: &tools, facts: &facts, listing, window_from: 0, limit: limit.into() };
+        let listing =
+            Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| false };
+        let replaces = Length { chars: 100_000, tokens: 100_000.into() };
+        let fits: &dyn Fn(&str) -> bool = &|_| true;
+        let (limit, window_from) = (limit.into(), 0);
+        let (tools, facts) = (&tools, &facts);
+        let memory = Memory { summary, left_out, tools, facts, listing, window_from, limit, replaces, fits };
         memory.text().map(|text| text.as_str().to_owned())
     }
 

@@ -12,7 +12,8 @@ use super::{Text, Value};
 /// `metadata.turn` of the reply's last message. If a turn added no message, such as one that the caller interrupted before
 /// the first word, it is logged with the message that it was to answer.
 ///
-/// It contains no words of the call. Times are in milliseconds since the Unix epoch.
+/// It contains no words of the call. The start is in milliseconds since the Unix epoch, other times in milliseconds after
+/// it, or after the request that they belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -22,9 +23,13 @@ pub struct TurnRecord {
     /// The reason if the turn was cut or failed, such as `maxTokens` or `timeout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<Text>,
-    /// The time when the turn ended.
+    /// The time when the first request was sent, or when the turn ended if it sent none, in milliseconds since the Unix
+    /// epoch.
     #[serde(default)]
-    pub(crate) end_ms: i64,
+    pub(crate) start_ms: i64,
+    /// The time from the start to the end of the turn, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) took_ms: i64,
     /// The requests to the model in order: one for each round of tools, and one more for each retry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) requests: Vec<RequestRecord>,
@@ -44,30 +49,40 @@ pub struct TurnRecord {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestRecord {
-    /// The service's name for the model.
+    /// The service's name for the model, if it is not that of the request before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Text>,
-    /// The time when the request was sent.
-    pub asked_ms: i64,
-    /// The time when the first token arrived.
+    /// The time from the start of the turn until the request was sent, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub after_ms: i64,
+    /// The time from the request to the first token, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<i64>,
-    /// The time when the answer ended or the request failed.
+    /// The time from the request to the end of the answer or the failure, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end_ms: Option<i64>,
+    pub took_ms: Option<i64>,
     /// The reason if there was no answer, such as `timeout` or `throttled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Text>,
-    /// The tokens of the request and its answer, if the model reported them.
+    /// All tokens of the input, including cached ones, if the model reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<TokenRecord>,
+    pub input: Option<u64>,
+    /// The tokens of the answer, if the model reported them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// The tokens of the input that were read from the provider's cache.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_read: u64,
+    /// The tokens of the input that were written to the provider's cache.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_write: u64,
     /// The `seq` of the last message that the memory covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_covers: Option<u32>,
     /// The version of the memory: the number of summaries in the conversation.
     #[serde(default, skip_serializing_if = "is_default")]
     pub memory_version: u32,
-    /// The first 16 bytes of the SHA-256 of the prompt, in hexadecimal. Equal prompts have equal hashes.
+    /// The first 8 bytes of the SHA-256 of the prompt, in hexadecimal. Equal prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<Text>,
     /// The switches to another model before the answer, such as `model-a -> model-b: throttled`.
@@ -81,21 +96,14 @@ pub(crate) struct RequestRecord {
     pub unknown: BTreeMap<String, Value>,
 }
 
-/// The tokens of a request and its answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TokenRecord {
-    /// All tokens of the input, including cached ones.
-    pub input: u64,
-    /// The tokens of the answer.
-    pub output: u64,
-    /// The tokens of the input that were read from the provider's cache.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cache_read: u64,
-    /// The tokens of the input that were written to the provider's cache.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cache_write: u64,
+impl RequestRecord {
+    /// The number of digits of a [`prompt_hash`](Self::prompt_hash).
+    pub const PROMPT_HASH_DIGITS: usize = 16;
+
+    /// Returns the time from the request to `at_ms`, in a turn that started at `start_ms`.
+    pub fn since_asked(&self, start_ms: i64, at_ms: i64) -> i64 {
+        at_ms.saturating_sub(start_ms).saturating_sub(self.after_ms)
+    }
 }
 
 impl TurnRecord {
@@ -122,7 +130,7 @@ impl TurnRecord {
     /// The approximate size of the record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
         const TURN: usize = 64;
-        const REQUEST: usize = 280;
+        const REQUEST: usize = 200;
         let switches = self.requests.iter().flat_map(|request| &request.switches);
         let switches: usize = switches.map(|switch| switch.len() + 3).sum();
         TURN + self.requests.len() * REQUEST + switches + self.earlier.iter().map(Self::record_bytes).sum::<usize>()

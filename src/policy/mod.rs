@@ -41,6 +41,7 @@ pub struct Policy {
     messages: Option<Marks<usize>>,
     keep_turns: usize,
     memory: Tokens,
+    budget: Option<Tokens>,
 }
 
 /// The limits in one measure; `low` is at most `high`.
@@ -65,6 +66,7 @@ impl Default for Policy {
             messages: Some(Marks::new(12, 40)),
             keep_turns: 2,
             memory: Tokens::new(800),
+            budget: None,
         }
     }
 }
@@ -93,10 +95,11 @@ impl Policy {
     }
 
     /// Sets the maximum length of the memory, in tokens of four bytes; 800 by default, and 25 more for each act. The memory
-    /// is not longer than the turns that it replaces either.
+    /// is not longer than the turns that it replaces either, so that a prompt with memory is never longer than the whole
+    /// conversation. Turns whose acts need more room than the turns themselves stay in the window.
     ///
-    /// The summary gives way first, then the results of lookups, then facts, then the details of acts. Each act always has
-    /// a line.
+    /// The summary gives way first, then the results of lookups, then facts, then the details of acts. Acts whose outcome
+    /// the caller knows can become one line a tool, with their ids. No act is left out.
     #[must_use]
     pub fn with_memory(mut self, tokens: u64) -> Self {
         self.memory = Tokens::new(tokens);
@@ -105,6 +108,21 @@ impl Policy {
 
     pub(crate) fn memory(&self) -> Tokens {
         self.memory
+    }
+
+    /// Sets the maximum length of a prompt, in estimated tokens: instructions, memory and window together, without the
+    /// specifications of tools. `None`, the default, sets no maximum.
+    ///
+    /// The memory gives way first, down to the shortest form of its acts, then the window, down to one turn. A prompt
+    /// that is still longer is sent and reported as an `OverBudget` event of the conversation.
+    #[must_use]
+    pub fn with_budget(mut self, tokens: impl Into<Option<u64>>) -> Self {
+        self.budget = tokens.into().map(Tokens::new);
+        self
+    }
+
+    pub(crate) fn budget(&self) -> Option<Tokens> {
+        self.budget
     }
 
     /// Chooses where to cut the window and returns the index of the cut.

@@ -24,7 +24,7 @@ impl Tokens {
         CharacterEstimator.message(message)
     }
 
-    pub(super) const fn saturating_sub(self, less: Self) -> Self {
+    pub(crate) const fn saturating_sub(self, less: Self) -> Self {
         Self(self.0.saturating_sub(less.0))
     }
 }
@@ -71,7 +71,12 @@ pub(crate) trait TokenEstimator: fmt::Debug + Send + Sync {
 
     /// Estimates the tokens of a message as the model gets it: its heard contents, and the marks of its role.
     fn message(&self, message: &Message) -> Tokens {
-        message.heard_contents().iter().map(|content| content_tokens(self, content)).sum::<Tokens>() + MESSAGE
+        self.contents(message) + MESSAGE
+    }
+
+    /// Estimates the heard contents of a message, without the marks of its role.
+    fn contents(&self, message: &Message) -> Tokens {
+        message.heard_contents().iter().map(|content| content_tokens(self, content)).sum()
     }
 }
 

@@ -14,7 +14,7 @@ use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
-use crate::message::{ToolCall, Value, is_blank};
+use crate::message::{RequestRecord, ToolCall, Value, is_blank};
 use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, Wait};
 
 /// The outcome of one request.
@@ -85,7 +85,8 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
         }
         request.messages = messages;
     }
-    let hash = request.fingerprint();
+    let mut hash = request.fingerprint();
+    hash.truncate(RequestRecord::PROMPT_HASH_DIGITS);
     host.with(|core| core.record_request(id, |record| record.prompt_hash = Some(hash.into())));
     let mut generation = model.generate(request);
     let (mut received, mut has_spoken) = (Partial::default(), false);
@@ -166,9 +167,6 @@ fn fail<H: Host>(host: &H, id: SpeechId, error: ModelError) -> Asked {
     tracing::warn!(call_id = ?host.call_id(), %error, "the model gave no complete answer");
     let word = error.kind().word();
     spans::record_failure(word);
-    host.with(|core| {
-        let now_ms = core.now_ms();
-        core.record_request(id, |record| (record.failure, record.end_ms) = (Some(word.into()), Some(now_ms)));
-    });
+    host.with(|core| core.record_failure(id, word));
     Asked::Failed(TurnFailure::Model(error))
 }

@@ -91,7 +91,7 @@ impl Core {
         let is_cut = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
         let says_something = !is_blank(&turn.answer.text);
         let now_ms = self.now_ms();
-        turn.recorder.record(|request| request.end_ms = Some(now_ms));
+        turn.recorder.record_end(now_ms);
         let broken = std::mem::take(&mut turn.answer.broken);
         let can_correct = matches!(reason, StopReason::MaxTokens) || !is_cut;
         let asks_again = !broken.is_empty() && offered_tools && can_correct && !turn.is_corrected;

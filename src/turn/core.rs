@@ -13,7 +13,7 @@ use super::record::Recorder;
 use super::setup::Setup;
 use crate::log::CallId;
 use crate::manager::MessagesManager;
-use crate::memory::{FactTable, ToolHistory};
+use crate::memory::{Covered, FactTable, ToolHistory};
 use crate::message::{MessageId, MessageWrapper, PlainMessage, Position, ToolCall, ToolCallId};
 use crate::model::NoResult;
 use crate::policy::{Calibrated, CharacterEstimator, Tokens};
@@ -44,6 +44,8 @@ pub(crate) struct Core {
     pub tools_used: ToolHistory,
     /// The facts in the messages up to the last request.
     pub facts: FactTable,
+    /// The lengths of the messages that summaries cover.
+    pub(super) covered: Covered,
     pub setup: Setup,
     pub ear: Box<dyn Ear>,
     pub estimator: Calibrated<CharacterEstimator>,
@@ -133,6 +135,7 @@ impl Core {
                 .collect(),
             tools_used,
             facts: FactTable::default(),
+            covered: Covered::default(),
             manager,
             setup,
             ear: Box::new(Nobody),

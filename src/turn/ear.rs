@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::core::{Core, Turn};
+use super::core::{Core, Manager, Turn};
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, ReplyEnd, SpeechId};
 use crate::message::{Content, Message, MessageId, Text, ToolCall, ToolCallId};
@@ -36,10 +36,18 @@ pub(crate) trait Ear: Any + Send {
         false
     }
 
-    /// Returns the oldest message that must stay in memory, for example because it is being played.
+    /// Returns the oldest message that is being played.
     fn oldest_needed(&self) -> Option<MessageId> {
         None
     }
+
+    /// Returns the oldest message that must stay in memory, because reports about it are likely.
+    fn oldest_unsettled(&self) -> Option<MessageId> {
+        self.oldest_needed()
+    }
+
+    /// Messages have left memory.
+    fn released(&mut self, _manager: &Manager) {}
 }
 
 /// The reaction of an [`Ear`] to the end of a turn.

@@ -152,6 +152,12 @@ pub enum CallEvent {
         /// The tokens that it used.
         usage: Usage,
     },
+    /// A prompt is longer than the policy's [budget](crate::policy::Policy::with_budget), although its memory has only acts
+    /// and its window only the last turn.
+    OverBudget {
+        /// The length of the prompt, in estimated tokens.
+        tokens: u32,
+    },
     /// The model's adapter changed a request so that the provider accepts it. A `tracing` event of level warn names each
     /// change, and the turn record has them.
     Repaired {

@@ -15,6 +15,7 @@ mod ear;
 mod end;
 mod event;
 mod limit;
+mod memory;
 mod record;
 mod request;
 mod results;

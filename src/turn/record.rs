@@ -5,14 +5,19 @@ use std::sync::Arc;
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
-use crate::message::{MessageId, RequestRecord, TokenRecord, TurnRecord};
+use crate::message::{MessageId, RequestRecord, Text, TurnRecord};
 use crate::model::Usage;
 use crate::policy::Tokens;
 
 /// The parts of a turn's record, collected while the turn runs.
 #[derive(Default)]
 pub(super) struct Recorder {
-    pub requests: Vec<RequestRecord>,
+    /// When the first request was sent.
+    start_ms: i64,
+    /// Their times are relative: to the start of the turn, and within a request to that request.
+    requests: Vec<RequestRecord>,
+    /// The model of the last request.
+    model: Option<Text>,
     /// The number of sentences that filled a silence.
     pub fillers: u32,
     /// The last message that the turn added.
@@ -20,6 +25,17 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
+    /// Adds a request that is sent to `model` at `at_ms`.
+    pub fn record_asked(&mut self, request: RequestRecord, model: Option<Text>, at_ms: i64) {
+        if self.requests.is_empty() {
+            self.start_ms = at_ms;
+        }
+        let after_ms = at_ms.saturating_sub(self.start_ms);
+        let is_other = model != self.model;
+        self.requests.push(RequestRecord { after_ms, model: model.clone().filter(|_| is_other), ..request });
+        self.model = model;
+    }
+
     /// Changes the record of the last request.
     pub fn record(&mut self, change: impl FnOnce(&mut RequestRecord)) {
         if let Some(request) = self.requests.last_mut() {
@@ -29,7 +45,16 @@ impl Recorder {
 
     /// Records the first token, unless one was recorded.
     pub fn record_first_token(&mut self, at_ms: i64) {
-        self.record(|request| request.first_token_ms = request.first_token_ms.or(Some(at_ms)));
+        let start_ms = self.start_ms;
+        self.record(|request| {
+            request.first_token_ms = request.first_token_ms.or(Some(request.since_asked(start_ms, at_ms)));
+        });
+    }
+
+    /// Records that the answer to the last request has ended, or that the request has failed.
+    pub fn record_end(&mut self, at_ms: i64) {
+        let start_ms = self.start_ms;
+        self.record(|request| request.took_ms = Some(request.since_asked(start_ms, at_ms)));
     }
 }
 
@@ -39,6 +64,15 @@ impl Core {
         let Some(turn) = self.turn_of(id) else { return false };
         turn.recorder.record(change);
         true
+    }
+
+    /// Records that a turn's last request got no answer.
+    pub(super) fn record_failure(&mut self, id: SpeechId, reason: &'static str) {
+        let now_ms = self.now_ms();
+        if let Some(turn) = self.turn_of(id) {
+            turn.recorder.record_end(now_ms);
+            turn.recorder.record(|request| request.failure = Some(reason.into()));
+        }
     }
 
     /// Records that a turn's last request goes to another model. Returns `false` if the turn is over.
@@ -56,13 +90,14 @@ impl Core {
     /// It goes to the turn's last message, else to `fixed`, the message that the ear added, else to the conversation's last
     /// message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
-        let Recorder { requests, fillers, message } = turn.recorder;
+        let Recorder { start_ms, requests, model: _, fillers, message } = turn.recorder;
         let last = || self.manager.all().next_back().map(|wrapper| wrapper.id());
         let Some(message) = message.or(fixed).or_else(last) else { return };
         let (end, reason) = end.words();
-        let mut record = TurnRecord::default();
-        (record.end, record.reason, record.end_ms, record.requests) = (end, reason, self.now_ms(), requests);
-        record.fillers = fillers;
+        let end_ms = self.now_ms();
+        let start_ms = if requests.is_empty() { end_ms } else { start_ms };
+        let took_ms = end_ms.saturating_sub(start_ms);
+        let record = TurnRecord { end, reason, start_ms, took_ms, requests, fillers, ..TurnRecord::default() };
         if let Some(mut entry) = self.manager.entry(&message) {
             let record = record.after(entry.metadata().turn());
             entry.set_turn(record);
@@ -75,22 +110,20 @@ impl Core {
         self.events.push(CallEvent::Used { usage });
         self.estimator.observe(self.estimated, Tokens::new(usage.input_tokens));
         let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
-        let tokens = TokenRecord {
-            input: input_tokens,
-            output: output_tokens,
-            cache_read: cache_read_tokens,
-            cache_write: cache_write_tokens,
+        let record = |request: &mut RequestRecord| {
+            (request.input, request.output) = (Some(input_tokens), Some(output_tokens));
+            (request.cache_read, request.cache_write) = (cache_read_tokens, cache_write_tokens);
         };
-        if self.record_request(id, |request| request.usage = Some(tokens)) {
+        if self.record_request(id, record) {
             return;
         }
         if let Some((_, message)) = self.ended.filter(|(ended, _)| *ended == id)
             && let Some(mut entry) = self.manager.entry(&message)
-            && let Some(mut record) = entry.metadata().turn().cloned()
-            && let Some(request) = record.requests.last_mut()
+            && let Some(mut turn) = entry.metadata().turn().cloned()
+            && let Some(request) = turn.requests.last_mut()
         {
-            request.usage = Some(tokens);
-            entry.set_turn(record);
+            record(request);
+            entry.set_turn(turn);
         }
     }
 }

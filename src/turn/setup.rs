@@ -32,6 +32,8 @@ pub(crate) struct Setup {
     pub max_window: Tokens,
     /// The maximum memory, without the tokens for acts.
     pub memory: Tokens,
+    /// The maximum of instructions, memory and window.
+    pub budget: Option<Tokens>,
     pub fact_finder: Arc<dyn FactFinder>,
     pub contents: Option<Arc<dyn ContentStore>>,
 }

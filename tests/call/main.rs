@@ -5,14 +5,17 @@
 
 mod acts;
 mod barge_in;
+mod budget;
 mod contents;
 mod conversation;
 mod edges;
 mod events;
+mod facts;
 mod faults;
 mod log;
 mod marks;
 mod random;
+mod retention;
 mod same_as_run;
 mod silence;
 mod summaries;

@@ -16,7 +16,7 @@ use verbale::model::{
     Wait,
 };
 use verbale::policy::Policy;
-use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, Summarizing, ToolCall, Value};
+use verbale::{Content, Message, MessageWrapper, Role, Summarizing, ToolCall, Value};
 
 use crate::support::{START_MS, Scripted, Step, builder, pass, read};
 
@@ -237,8 +237,10 @@ async fn sequence(seed: u64) {
         let (closed, ()) = tokio::join!(call.close("hangup", Duration::from_secs(10)), others);
         let closed = closed.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-        all = call.conversation().read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
-        assert_eq!(log.read_call(&id).await.unwrap().records, call.conversation().read(MessagesManager::records));
+        // Covered messages have left memory.
+        let whole = call.conversation().whole(&*log).await.unwrap();
+        assert_eq!(log.read_call(&id).await.unwrap().records, whole.records());
+        all = whole.meta_messages().iter().map(|w| w.message().clone()).collect();
     } else {
         drop(call);
         assert!(writer.flush(Duration::from_secs(10)).await.is_empty());
@@ -249,8 +251,10 @@ async fn sequence(seed: u64) {
         read(call.reply().unwrap()).await;
         let closed = call.close("hangup", Duration::from_secs(10)).await.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-        assert_eq!(log.read_call(&id).await.unwrap().records, call.conversation().read(MessagesManager::records));
-        all = call.conversation().read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
+        // Covered messages have left memory.
+        let whole = call.conversation().whole(&*log).await.unwrap();
+        assert_eq!(log.read_call(&id).await.unwrap().records, whole.records());
+        all = whole.meta_messages().iter().map(|w| w.message().clone()).collect();
     }
     drop(replies);
     check_nothing_is_lost(&all, &said, spoken.values());

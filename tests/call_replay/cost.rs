@@ -1,4 +1,4 @@
-//! What the log of a recorded call costs: requests and write units a turn, with playback reports as a player sends them.
+//! The cost of the log of a recorded call: requests and write units a turn, with playback reports as a player sends them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use verbale::policy::Policy;
 use verbale::testing::SpoolMemory;
 
 use crate::airline::{self, Airline};
+use crate::breakdown::{Breakdown, least_units};
 use crate::recording::{self, Answer, Recording, Turn};
 use crate::{IN_TIME, START_MS};
 
@@ -32,33 +33,76 @@ async fn turns_cost_little_more_than_their_items() {
     if calls.is_empty() || conversations.is_empty() {
         return;
     }
-    // Without and with a spool. In spans with a spool, one request a turn and one for each write-ahead are the least.
-    for (name, recordings, layout, most) in [
-        ("calls without tools", &calls, Layout::Messages, [(3.6, 3.6), (2.6, 2.6)]),
-        ("calls without tools", &calls, Layout::Spans, [(2.3, 2.3), (1.1, 1.21)]),
-        ("conversations with tools", &conversations, Layout::Messages, [(5.5, 7.1), (4.8, 6.3)]),
-        ("conversations with tools", &conversations, Layout::Spans, [(2.7, 6.0), (1.5, 4.1)]),
+    const TALKS: &str = "calls without tools";
+    const AIRLINE: &str = "conversations with tools";
+    // In spans with a spool, one request a turn and one for each write-ahead are the least.
+    for (name, recordings, played, most_requests, most_units) in [
+        (TALKS, &calls, Played::new(Layout::Messages), 3.6, 3.6),
+        (TALKS, &calls, Played::new(Layout::Messages).with_spool(), 2.6, 2.6),
+        (TALKS, &calls, Played::new(Layout::Spans), 2.3, 2.3),
+        (TALKS, &calls, Played::new(Layout::Spans).with_spool(), 1.01, 1.03),
+        (AIRLINE, &conversations, Played::new(Layout::Messages), 5.5, 6.8),
+        (AIRLINE, &conversations, Played::new(Layout::Messages).with_spool(), 4.8, 6.1),
+        (AIRLINE, &conversations, Played::new(Layout::Messages).with_spool().compressed(), 4.8, 5.2),
+        (AIRLINE, &conversations, Played::new(Layout::Spans), 2.7, 5.4),
+        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool(), 1.4, 3.7),
+        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().compressed(), 1.4, 2.9),
     ] {
-        for (has_spool, (most_requests, most_units)) in [false, true].into_iter().zip(most) {
-            let mut sums = Sums::default();
-            for recording in recordings {
-                sums.add(cost_of(recording, layout, has_spool).await);
-            }
-            let (requests, units) = (sums.requests / sums.turns, sums.units / sums.turns);
-            let spool = if has_spool { "with a spool" } else { "without a spool" };
-            let waits = recordings.iter().flat_map(Recording::answers);
-            let waits = waits.filter(|answer| answer.calls.iter().any(|call| airline::may_act(&call.tool))).count();
-            println!(
-                "{name}, {layout:?}, {spool}: {requests:.2} requests and {units:.2} write units a turn, headers left \
-                 out, with {:.2} write-aheads a turn and {:.1} turns a call",
-                waits as f64 / sums.turns,
-                sums.turns / recordings.len() as f64,
-            );
-            assert!(
-                requests <= most_requests && units <= most_units,
-                "{name}, {layout:?}, {spool}: {requests} and {units}"
-            );
+        let (mut sums, mut breakdown) = (Sums::default(), Breakdown::default());
+        for recording in recordings {
+            sums.add(cost_of(recording, played, &mut breakdown).await);
         }
+        let (requests, units) = (sums.requests / sums.turns, sums.units / sums.turns);
+        let waits = recordings.iter().flat_map(Recording::answers);
+        let waits = waits.filter(|answer| answer.calls.iter().any(|call| airline::may_act(&call.tool))).count();
+        let least: usize = recordings.iter().map(|recording| least_units(recording, played.layout)).sum();
+        println!(
+            "{name}, {played:?}: {requests:.2} requests and {units:.2} write units a turn, headers left out, with \
+             {:.2} write-aheads a turn and {:.1} turns a call; the texts alone: {:.2} units",
+            waits as f64 / sums.turns,
+            sums.turns / recordings.len() as f64,
+            least as f64 / sums.turns,
+        );
+        // A call's header takes 4 units.
+        let of_calls = |sum: f64| 1_000.0 * sum / recordings.len() as f64;
+        let (requests_of_calls, units_of_calls) = (of_calls(sums.requests), of_calls(sums.units) + 4_000.0);
+        println!(
+            "  1,000 calls: {requests_of_calls:.0} requests for messages, {units_of_calls:.0} write units with headers, \
+             {:.4} US dollars",
+            units_of_calls * price_of_write_unit()
+        );
+        breakdown.print(sums.turns);
+        assert!(requests <= most_requests && units <= most_units, "{name}, {played:?}: {requests} and {units}");
+    }
+}
+
+/// Returns the price of a write unit in US dollars, which `infra/README.md` has for a million.
+fn price_of_write_unit() -> f64 {
+    let prices = include_str!("../../infra/README.md");
+    let row = prices.lines().find(|line| line.starts_with("| write unit")).unwrap();
+    let price = row.split('|').nth(2).unwrap().trim().strip_suffix(" per million").unwrap();
+    price.parse::<f64>().unwrap() / 1e6
+}
+
+/// How the log of a call is written.
+#[derive(Debug, Clone, Copy)]
+struct Played {
+    layout: Layout,
+    has_spool: bool,
+    is_compressed: bool,
+}
+
+impl Played {
+    fn new(layout: Layout) -> Self {
+        Self { layout, has_spool: false, is_compressed: false }
+    }
+
+    fn with_spool(self) -> Self {
+        Self { has_spool: true, ..self }
+    }
+
+    fn compressed(self) -> Self {
+        Self { is_compressed: true, ..self }
     }
 }
 
@@ -71,12 +115,13 @@ impl Sums {
 }
 
 /// Plays a call. Returns the cost of its messages.
-async fn cost_of(recording: &Recording, layout: Layout, has_spool: bool) -> Sums {
+async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdown) -> Sums {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
-    let log = Arc::new(DynamoLog::new(client).with_layout(layout));
+    let log = DynamoLog::new(client.clone()).with_layout(played.layout).with_compression(played.is_compressed);
+    let log = Arc::new(log);
     let mut settings = WriterSettings::default();
-    if has_spool {
+    if played.has_spool {
         settings = settings.with_spool(Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap()));
     }
     let (writer, task) = LogWriter::new(log.clone(), settings);
@@ -101,6 +146,7 @@ async fn cost_of(recording: &Recording, layout: Layout, has_spool: bool) -> Sums
     let closed = call.close("hangup", IN_TIME).await.unwrap();
     assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
     let cost = log.cost() - before;
+    breakdown.add(&client).await;
     Sums {
         turns: recording.turns.len() as f64,
         requests: (cost.requests - of_header.requests) as f64,

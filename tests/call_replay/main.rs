@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
 
 mod airline;
+mod breakdown;
 mod cost;
 mod history;
 mod recording;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod codec;
+mod compression;
 mod convergence;
 mod failures;
 mod input;

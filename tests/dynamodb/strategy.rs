@@ -29,6 +29,8 @@ const ODD_KEYS: &[&str] = &[
     "gsi2sk",
     "log",
     "aux",
+    "role",
+    "creation",
     "a.b",
     "#a",
     ":a",
@@ -152,8 +154,13 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
 /// The parts of a message in a record.
 fn parts() -> impl Strategy<Value = Vec<Json>> {
     let confidence = prop_oneof![Just("0.93"), Just("1"), Just("0"), Just("0.12345678901234567890123456789")];
-    let part =
-        (any::<u128>(), any::<i64>(), option::of(any::<i64>()), option::of(confidence), unknown(&["contents", "id"]));
+    let part = (
+        any::<u128>(),
+        any::<i64>(),
+        option::of(any::<i64>()),
+        option::of(confidence),
+        unknown(&["contents", "id", "creation"]),
+    );
     let part = part.prop_map(|(id, creation, ended, confidence, unknown)| {
         let mut part = json!({"id": verbale::MessageId::from(id).to_string(), "contents": 1, "creation": creation});
         ended.into_iter().for_each(|ended| part["listenEnd"] = ended.into());

@@ -64,8 +64,10 @@ fn unlogged_messages_are_not_pruned() {
     assert_eq!(manager.changes(LastMessage::Include).len(), 1);
 
     // A lost message does not keep logged messages in memory.
+    manager.add_user("u4").unwrap();
+    manager.add_assistant("a4").unwrap();
     log_everything(&mut manager);
-    assert_eq!(manager.prune(0, Prune::Logged), 2);
+    assert_eq!(manager.prune(0, Prune::Logged), 2, "the last turn stays");
 }
 
 #[test]
@@ -89,15 +91,21 @@ fn pruning_keeps_call_pairs_and_the_last_message() {
 }
 
 #[test]
-fn fully_pruned_conversation_continues() {
+fn pruning_does_not_empty_the_window() {
     let mut manager = call(2);
-    assert_eq!(manager.prune(0, Prune::Anything), 4);
-    assert_eq!((list(&manager).len(), manager.messages().count(), manager.to_raw().unwrap().len()), (0, 0, 0));
+    log_everything(&mut manager);
+    assert_eq!(manager.prune_covered(), 0, "no summary covers a message");
+    assert_eq!(manager.prune(0, Prune::Anything), 2);
+    assert_eq!(list(&manager), ["user: u1", "assistant: a1"]);
+    assert_eq!(manager.prune(0, Prune::Anything), 0);
+    assert_eq!(manager.messages().count(), 2);
+    summarise(&mut manager, "S");
+    assert_eq!(manager.prune_covered(), 2, "the log has what the summary covers");
+    assert_eq!(list(&manager), ["summary: S"]);
+    assert!(manager.to_string().contains("[released] 4 messages that left memory"));
     manager.add_assistant("are you there?").unwrap();
     manager.add_user("yes").unwrap();
-    assert_eq!(list(&manager), ["user: ...", "assistant: are you there?", "user: yes"]);
-    summarise(&mut manager, "S");
-    assert_eq!(manager.last_summary().unwrap().message().position().seq(), 5);
+    assert_eq!(list(&manager), ["summary: S", "user: ...", "assistant: are you there?", "user: yes"]);
 }
 
 #[test]

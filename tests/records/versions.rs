@@ -4,6 +4,7 @@
 //! - `v1_contents.jsonl`: messages, summaries, media, tool calls, custom data and references to stored contents.
 //! - `v1_decisions.jsonl`: steps, policies, hints and forks.
 //! - `v1_parts.jsonl`: the parts of merged messages.
+//! - `v1_turns.jsonl`: the requests of a turn, with keys of a newer version.
 
 use std::fs;
 use std::path::Path;
@@ -34,5 +35,5 @@ fn stored_records_read_restore_and_write_unchanged() {
         assert!(manager.messages().count() > 0);
         files += 1;
     }
-    assert_eq!(files, 3);
+    assert_eq!(files, 4);
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
+use verbale::dynamodb::Layout;
 use verbale::log::{
     CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolSettings, Status, Submitted, WriterSettings,
 };
@@ -65,6 +66,23 @@ async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter,
     assert_eq!(logged.header.unwrap().call_end(), Some(&call_end));
     assert!(Manager::restore(logged.records).unwrap() == *manager);
     writer.status()
+}
+
+#[tokio::test(start_paused = true)]
+async fn turn_is_written_alike_if_the_answer_to_opening_was_lost() {
+    for fault in Fault::PASSING.into_iter().filter(|fault| fault.is_applied() && fault.suits("PutItem")) {
+        let (dynamo, writer) = writer(FaultPlan::none(), None).await;
+        dynamo.next(fault);
+        let (call, mut manager) = opened(&writer, "CA1");
+        turns(1, &writer, &call, &mut manager).await;
+        finished(&dynamo, &writer, &call, &mut manager).await;
+        let keys: &[&str] = match LAYOUT {
+            Layout::Spans => &["CALL", "MSG#00000000"],
+            _ => &["CALL", "MSG#00000000", "MSG#00000001"],
+        };
+        assert_eq!(dynamo.journal().first_writes("CALL#CA1"), keys, "{fault:?}");
+        assert_eq!(dynamo.journal().count(fault), 1);
+    }
 }
 
 #[tokio::test(start_paused = true)]

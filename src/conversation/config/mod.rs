@@ -7,6 +7,7 @@ mod data;
 mod error;
 mod layers;
 mod models;
+mod retention;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub(crate) use error::ConfigError;
 pub use models::Models;
+pub use retention::Retention;
 
 use crate::contents::ContentStore;
 use crate::memory::{ExtractiveSummarizer, FactFinder, RuleFactFinder};
@@ -66,6 +68,7 @@ pub struct Config {
     summarizer: Option<Arc<dyn Summarizer>>,
     summary_timeout: Option<Duration>,
     summary_backoff: Option<Duration>,
+    retention: Option<Retention>,
 }
 
 impl Config {
@@ -196,6 +199,12 @@ impl Config {
         Self { summary_backoff: Some(backoff), ..self }
     }
 
+    /// Sets which messages stay in memory; [`Retention::UntilStored`] by default.
+    #[must_use]
+    pub fn with_retention(self, retention: Retention) -> Self {
+        Self { retention: Some(retention), ..self }
+    }
+
     /// Returns the provider and the name of the model, or `None` if no prompt chose one; turns then use the first
     /// model.
     pub fn model(&self) -> Option<(&str, &str)> {
@@ -225,6 +234,7 @@ impl Config {
             max_tool_rounds: self.max_tool_rounds.unwrap_or(5),
             max_window: self.max_window.unwrap_or(Tokens::new(16_000)),
             memory: self.policy().memory(),
+            budget: self.policy().budget(),
             fact_finder: self.fact_finder.clone().unwrap_or_else(|| Arc::new(RuleFactFinder)),
             contents: self.contents.clone(),
         }
@@ -232,6 +242,10 @@ impl Config {
 
     pub(super) fn policy(&self) -> Policy {
         self.policy.clone().unwrap_or_default()
+    }
+
+    pub(super) fn retention(&self) -> Retention {
+        self.retention.unwrap_or_default()
     }
 
     pub(super) fn summarizer(&self) -> Arc<dyn Summarizer> {

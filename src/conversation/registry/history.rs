@@ -51,10 +51,25 @@ impl History {
         self.facts.update(manager);
     }
 
-    /// Updates the history after a change, and prunes messages over the limit.
-    pub fn after_change(&mut self, manager: &mut Manager, needed: Needed) {
+    /// Updates the history after a change.
+    pub fn after_change(&mut self, manager: &Manager) {
         self.facts.update(manager);
-        self.prune(manager, needed);
+    }
+
+    /// Returns the number of messages to keep and which others may leave now, if any can.
+    pub fn prunable(&self, manager: &Manager, needed: Needed, releases: bool) -> Option<HistoryLimit> {
+        let limited = self.limited(manager, needed);
+        // The log has what is released, and a summary covers it.
+        let released = (releases && manager.last_summary().is_some())
+            .then_some(HistoryLimit { messages: needed.newest, which: Prune::Logged });
+        let prunable = |limit: &HistoryLimit| manager.prunable(limit.messages, limit.which).is_some();
+        released.filter(prunable).or(limited.filter(prunable))
+    }
+
+    /// Prunes messages.
+    pub fn prune(&mut self, manager: &mut Manager, limit: HistoryLimit) {
+        self.facts.update_times(manager);
+        manager.prune(limit.messages, limit.which);
     }
 
     /// Sets the limit. The end of the change prunes messages over it.
@@ -103,21 +118,19 @@ impl History {
         (Some(&facts.roles).filter(|_| !facts.has_missed), timeline)
     }
 
-    fn prune(&mut self, manager: &mut Manager, needed: Needed) {
-        let Some(mut limit) = self.limit else { return };
+    /// Returns the limit if the list is over it.
+    fn limited(&self, manager: &Manager, needed: Needed) -> Option<HistoryLimit> {
+        let mut limit = self.limit?;
         limit.messages = limit.messages.max(needed.newest);
         if needed.by_call {
             // Without a summary, the window has all messages.
-            if manager.last_summary().is_none() {
-                return;
-            }
+            manager.last_summary()?;
             limit.which = Prune::Logged;
         }
-        if manager.all().len() <= limit.messages {
-            return;
+        if self.is_logged {
+            limit.which = Prune::Logged;
         }
-        self.facts.update_times(manager);
-        manager.prune(limit.messages, if self.is_logged { Prune::Logged } else { limit.which });
+        (manager.all().len() > limit.messages).then_some(limit)
     }
 }
 

@@ -1,13 +1,10 @@
 //! [`Stored`]: the bytes that the chunks of a content hold, which are plain or compressed.
 
-use std::io::Read;
 use std::sync::Arc;
-
-use ruzstd::decoding::StreamingDecoder;
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::contents::{Blob, ContentId};
 use crate::dynamodb::cost::write_units;
+use crate::dynamodb::zstd;
 
 /// The most bytes of a content in one item. Leaves room for the keys within the 400 KB of an item.
 pub(super) const CHUNK_BYTES: usize = 350 * 1024;
@@ -31,11 +28,8 @@ impl Stored {
         if std::str::from_utf8(plain).is_err() {
             return Self::plain(blob);
         }
-        let bytes = compress_to_vec(&plain[..], CompressionLevel::Fastest);
-        // The bytes are read back, because a wrong frame would lose the content.
-        let is_useful = write_units(bytes.len()) < write_units(plain.len())
-            && decompressed(&bytes, plain.len()).is_some_and(|read| read == **plain);
-        if is_useful { Self { bytes: bytes.into(), is_compressed: true } } else { Self::plain(blob) }
+        let bytes = zstd::compressed(plain).filter(|bytes| write_units(bytes.len()) < write_units(plain.len()));
+        bytes.map_or_else(|| Self::plain(blob), |bytes| Self { bytes: bytes.into(), is_compressed: true })
     }
 
     /// Returns the chunks in order. An empty content has none.
@@ -53,13 +47,9 @@ impl Stored {
     }
 }
 
-/// Returns the plain bytes of a zstd frame, or `None` if it is damaged or has more than `size` bytes.
+/// Returns the plain bytes of a zstd frame, or `None` if it is damaged or has not `size` bytes.
 pub(super) fn decompressed(frame: &[u8], size: usize) -> Option<Vec<u8>> {
-    let mut plain = Vec::new();
-    // One more byte shows that the frame is too large.
-    let most = u64::try_from(size).ok()?.saturating_add(1);
-    StreamingDecoder::new(frame).ok()?.take(most).read_to_end(&mut plain).ok()?;
-    (plain.len() == size).then_some(plain)
+    zstd::decompressed(frame, size).filter(|plain| plain.len() == size)
 }
 
 #[cfg(test)]

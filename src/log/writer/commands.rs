@@ -17,7 +17,7 @@ impl WriterTask {
         match command {
             Command::Begin(call) => self.state_of(&call).publish_level(),
             Command::Open(call, header) => {
-                let header = self.redacted(header);
+                let header = self.redacted(header).with_opening_nonce();
                 let number = self.add_part();
                 if let Some((older, _)) = self.state_of(&call).opening.replace((number, header.clone())) {
                     self.settle_part(older);

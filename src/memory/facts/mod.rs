@@ -58,7 +58,8 @@ impl Fact {
         Self { slot: slot.into(), value: value.into(), source, replaces: None }
     }
 
-    /// Marks the fact as a correction of an earlier value.
+    /// Marks the fact as a correction of an earlier value, given as it was said. An empty text stands for the last value
+    /// of the caller in this slot that has the same kinds of characters.
     #[must_use]
     pub fn replacing(self, earlier: impl Into<Text>) -> Self {
         Self { replaces: Some(earlier.into()), ..self }

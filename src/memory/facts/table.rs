@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::WISH;
 use super::language::WORDS;
 use super::{Fact, FactFinder, FactSource};
-use crate::message::{Content, Message, Outcome, ResultContent, Value};
+use crate::message::Message;
 
 /// The maximum number of facts that are kept. The oldest go first.
 const MOST: usize = 4_000;
@@ -19,8 +19,6 @@ pub(crate) struct FactTable {
     found: Vec<(u32, Fact)>,
     /// The `seq` from which messages were not searched.
     next: u32,
-    /// The `seq` of messages, with the bytes of all messages up to each.
-    bytes: Vec<(u32, usize)>,
 }
 
 /// The latest value of a slot, or one value of a slot with several.
@@ -50,13 +48,10 @@ impl FactTable {
         let from = from.min(self.next);
         let kept = self.found.partition_point(|(seq, _)| *seq < from);
         self.found.truncate(kept);
-        self.bytes.truncate(self.bytes.partition_point(|(seq, _)| *seq < from));
         let mut earlier: Vec<&Message> = Vec::new();
         for message in messages {
             let seq = message.position().seq();
             if seq >= from {
-                let before = self.bytes.last().map_or(0, |(_, bytes)| *bytes);
-                self.bytes.push((seq, before + bytes(message)));
                 let facts = finder.find(message, &earlier);
                 self.found.extend(facts.into_iter().map(|fact| (seq, fact)));
                 self.next = self.next.max(seq + 1);
@@ -70,13 +65,7 @@ impl FactTable {
         self.found.drain(..excess);
     }
 
-    /// Returns the length of the messages before `seq`, as a model reads them.
-    pub fn bytes_before(&self, seq: u32) -> usize {
-        let at = self.bytes.partition_point(|(known, _)| *known < seq);
-        at.checked_sub(1).and_then(|at| self.bytes.get(at)).map_or(0, |(_, bytes)| *bytes)
-    }
-
-    /// Returns the latest value of each slot, oldest first.
+    /// Returns the values that no correction replaced, oldest first.
     pub fn facts(&self) -> Vec<Fact> {
         let entries = self.entries(u32::MAX);
         let current = entries.into_iter().filter(|entry| !entry.is_replaced);
@@ -231,26 +220,4 @@ fn list(entries: &[(&Entry<'_>, bool)]) -> String {
         slot = Some(named);
     }
     text
-}
-
-/// Returns the length of a message: its texts, and the JSON of its calls and results.
-fn bytes(message: &Message) -> usize {
-    let json = |value: &Value| serde_json::to_string(value).map_or(0, |json| json.len());
-    let of = |content: &Content| match content {
-        Content::Text(text) => text.len(),
-        Content::ToolCall(call) => call.name().as_str().len() + json(call.arguments()),
-        Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => contents
-                .iter()
-                .map(|content| match content {
-                    ResultContent::Text(text) => text.len(),
-                    ResultContent::Json(value) => json(value),
-                    _ => 0,
-                })
-                .sum(),
-            Outcome::Failure(error) => error.message().len(),
-        },
-        _ => 0,
-    };
-    message.heard_contents().iter().map(|content| of(content) + 1).sum()
 }

@@ -186,12 +186,27 @@ impl ToolUse {
         &self.arguments
     }
 
+    /// Returns the ids in the arguments, and the first id in the result.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        let is_code = |value: &&str| is_id(value) && value.contains(char::is_alphabetic);
+        self.arguments.single_values().filter(|value| is_id(value)).chain(self.outcome.single_values().find(is_code))
+    }
+
+    /// Writes the number, the tool and the state of the call.
+    pub(super) fn head(&self, number: usize) -> String {
+        let untold = if self.state.reported() == Some(false) { " callerKnows=false" } else { "" };
+        format!("#{number} {}", self.tool_and_state()) + untold
+    }
+
+    /// Writes the tool and the state of the call.
+    pub(super) fn tool_and_state(&self) -> String {
+        format!("{} {}", atom(self.tool.as_str()), self.state.as_str())
+    }
+
     /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has, but
     /// not the ids in the arguments.
     pub(super) fn line(&self, number: usize, detail: Detail, shown: &mut Shown) -> String {
-        let Self { tool, state, .. } = self;
-        let untold = if state.reported() == Some(false) { " callerKnows=false" } else { "" };
-        let mut line = format!("#{number} {} {}{untold}", atom(tool.as_str()), state.as_str());
+        let mut line = self.head(number);
         if detail == Detail::State {
             return line;
         }

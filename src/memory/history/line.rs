@@ -68,6 +68,14 @@ impl Fields {
         })
     }
 
+    /// Iterates over the fields with one value.
+    pub fn single_values(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|field| match field.values.as_slice() {
+            [value] => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
     /// Writes the fields, without those whose key had the same values last, and notes them in `shown`. `keeps` returns
     /// `true` for a single value that is written in any case.
     ///

@@ -60,10 +60,19 @@ impl ToolHistory {
         self
     }
 
-    /// Rebuilds the history from edited messages. Keeps which outcomes were reported and which calls are running.
-    pub fn rebuild<'a>(&mut self, messages: impl IntoIterator<Item = &'a Message>) {
-        let before = std::mem::replace(self, Self::default().with_messages(messages));
-        for known in before.uses {
+    /// Rebuilds the history from edited messages. Keeps which outcomes were reported, which calls are running, and the calls
+    /// whose messages left memory, for which `has_left` returns `true`.
+    pub fn rebuild<'a>(
+        &mut self,
+        messages: impl IntoIterator<Item = &'a Message>,
+        has_left: impl Fn(&ToolCallId) -> bool,
+    ) {
+        let mut before = std::mem::take(self);
+        let (left, before): (Vec<ToolUse>, _) = before.uses.drain(..).partition(|used| has_left(used.id()));
+        self.index = left.iter().enumerate().map(|(index, used)| (used.id().clone(), index)).collect();
+        self.uses = left;
+        *self = std::mem::take(self).with_messages(messages);
+        for known in before {
             if let Some(used) = self.get_mut(known.id()) {
                 used.set_running(known.is_running());
                 match known.state() {

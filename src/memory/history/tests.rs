@@ -23,8 +23,9 @@ fn failure(kind: &str) -> ToolError {
 
 /// Writes the calls with room for all details.
 fn prompt(history: &ToolHistory, is_visible: &dyn Fn(&ToolCallId) -> bool) -> Option<String> {
-    let listing = Listing { is_visible, is_news: &|_| false, is_read_only: &|name| name.as_str() == "look" };
-    let mut lines = history.list_acts(&listing, 1_000_000);
+    let listing =
+        Listing { is_visible, is_news: &|_| false, has_states: true, is_read_only: &|name| name.as_str() == "look" };
+    let mut lines = history.list_acts(&listing, 1_000_000, 1_000_000);
     history.list_lookups(&listing, &mut lines, 1_000_000);
     lines.text()
 }
@@ -124,10 +125,14 @@ fn acts_are_never_evicted_and_lookups_are() {
         add_answered(&mut history, &made, Ok(&format!("{text} {number}")));
         history.mark_reported(made.id());
     }
-    let listing =
-        Listing { is_visible: &|_| false, is_news: &|_| false, is_read_only: &|name| name.as_str() == "look" };
+    let listing = Listing {
+        is_visible: &|_| false,
+        is_news: &|_| false,
+        has_states: true,
+        is_read_only: &|name| name.as_str() == "look",
+    };
     for room in [0, 500, 1_500, 100_000] {
-        let mut lines = history.list_acts(&listing, room);
+        let mut lines = history.list_acts(&listing, room, usize::MAX);
         let least = 20 * "#40 book succeeded: code=AB40 … -> …".len() + 300;
         assert!(lines.len() <= room.max(least), "{room}: {}", lines.len());
         let before = lines.len();

@@ -28,8 +28,9 @@ use crate::message::Message;
 /// - A message of a decision has `step`, `policy` and `roleHint` in `metadata`. The last message that a fork shares with
 ///   its source has `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
 /// - A message that was merged or has a confidence has `parts` in `metadata`, a list of
-///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": 1744815823050, "confidence": 0.93}`. There
-///   `contents` is the number of contents of the part.
+///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": -8, "confidence": 0.93}`. There `contents`
+///   is the number of contents of the part. The first part has the id and the creation of the message, without saying so.
+/// - Times other than `creation` are in milliseconds after it.
 /// - A message that is logged with a turn has `turn` in `metadata`, a [`TurnRecord`](crate::message::TurnRecord).
 /// - A message from which text was [redacted](crate::message::Metadata::redacted) before it was stored has the kinds, as
 ///   in `"redacted": ["card"]`, in `metadata`.

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::Record;
-use super::read_metadata::MetadataDraft;
+use super::read_metadata::{MetadataDraft, set_parts};
 use crate::message::{Contents, Heard, HeardSource, Message, MessageError, MessageId, Position, Role, Value};
 
 /// Unknown that a newer version wrote.
@@ -116,8 +116,9 @@ impl RecordDraft {
             contents,
             metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?,
         };
+        let of_parts = metadata.parts.map(|parts| set_parts(&mut message.metadata, id, parts)).transpose()?;
         let first = message.metadata.part_data().first();
-        if metadata.contents_of_parts.is_some_and(|contents| contents != message.contents.len())
+        if of_parts.is_some_and(|contents| contents != message.contents.len())
             || first.is_some_and(|first| first.id != id || first.created_ms != message.metadata.created_ms())
         {
             return Err(MessageError::record(

@@ -16,8 +16,7 @@ use crate::message::{
 pub(super) struct MetadataDraft {
     /// `None` if the time of creation is absent.
     pub known: Option<Metadata>,
-    /// The number of contents of all parts, if there are parts.
-    pub contents_of_parts: Option<usize>,
+    pub parts: Option<Vec<PartEntries>>,
 }
 
 impl<'de> Deserialize<'de> for MetadataDraft {
@@ -76,8 +75,8 @@ impl MetadataEntries {
     fn into_draft(self) -> Result<MetadataDraft, MessageError> {
         let Some(creation_ms) = self.timings.creation else { return Ok(MetadataDraft::default()) };
         let mut metadata = Metadata::new(creation_ms);
-        for (timing, at_ms) in self.timings.others {
-            metadata.set_timing(timing, at_ms);
+        for (timing, after_ms) in self.timings.others {
+            metadata.set_timing(timing, creation_ms.wrapping_add(after_ms));
         }
         for name in self.attributes {
             match Attribute::named(&name) {
@@ -109,21 +108,28 @@ impl MetadataEntries {
         if !self.timings.unknown.is_empty() {
             metadata.unknown_mut().timing = self.timings.unknown;
         }
-        let contents_of_parts = self.parts.map(|parts| set_parts(&mut metadata, parts)).transpose()?;
-        Ok(MetadataDraft { known: Some(metadata), contents_of_parts })
+        Ok(MetadataDraft { known: Some(metadata), parts: self.parts })
     }
 }
 
-/// Sets the parts and returns the number of their contents.
-fn set_parts(metadata: &mut Metadata, parts: Vec<PartEntries>) -> Result<usize, MessageError> {
+/// Sets the parts of message `id` and returns the number of their contents.
+pub(super) fn set_parts(
+    metadata: &mut Metadata,
+    id: MessageId,
+    parts: Vec<PartEntries>,
+) -> Result<usize, MessageError> {
     let mut known = Vec::with_capacity(parts.len());
     let mut start = 0_u32;
     for (index, part) in parts.into_iter().enumerate() {
-        let (Some(id), Some(created_ms), Some(contents)) = (part.id, part.times.creation, part.contents) else {
-            return Err(MessageError::record("a part has `id`, `contents` and `creation`"));
+        let of_message = (index == 0).then_some((id, metadata.created_ms()));
+        let of_part = part.id.zip(part.times.creation).or(of_message);
+        let (Some((id, created_ms)), Some(contents)) = (of_part, part.contents) else {
+            return Err(MessageError::record("a part has `contents`, and all but the first `id` and `creation`"));
         };
         let mut data = PartData { confidence: part.confidence, ..PartData::new(id, created_ms, start) };
-        part.times.others.into_iter().for_each(|(timing, at_ms)| data.set_timing(timing, at_ms));
+        for (timing, after_ms) in part.times.others {
+            data.set_timing(timing, created_ms.wrapping_add(after_ms));
+        }
         known.push(data);
         start = start
             .checked_add(contents.get())
@@ -139,7 +145,7 @@ fn set_parts(metadata: &mut Metadata, parts: Vec<PartEntries>) -> Result<usize, 
 }
 
 #[derive(Default)]
-struct PartEntries {
+pub(super) struct PartEntries {
     id: Option<MessageId>,
     contents: Option<NonZeroU32>,
     confidence: Option<Confidence>,
@@ -179,12 +185,13 @@ struct ForkEntries {
 #[derive(Default)]
 struct TimingEntries {
     creation: Option<i64>,
+    /// In milliseconds after the creation.
     others: Vec<(Timing, i64)>,
     unknown: Unknown,
 }
 
 impl Draft for TimingEntries {
-    const EXPECTED: &'static str = "timings in milliseconds since the epoch";
+    const EXPECTED: &'static str = "timings in milliseconds";
 
     fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         match Timing::named(key) {

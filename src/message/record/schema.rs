@@ -137,7 +137,7 @@ schema!(Metadata, |generator| {
             "items": part(generator),
         },
         "timing": object(
-            "The times of the message, in milliseconds since the Unix epoch.",
+            "The times of the message: `creation` in milliseconds since the Unix epoch, the others in milliseconds after it.",
             &[Timing::Creation.as_str()],
             moments().into(),
             generator,
@@ -173,9 +173,9 @@ fn part(generator: &mut SchemaGenerator) -> Schema {
         ),
     ]);
     object(
-        "A part of the message. Times are in milliseconds since the Unix epoch. The first part has the `id` and `creation` \
-         of the message.",
-        &["id", "contents", Timing::Creation.as_str()],
+        "A part of the message. `creation` is in milliseconds since the Unix epoch, other times are in milliseconds after it. \
+         The first part has the `id` and `creation` of the message, which are left out.",
+        &["contents"],
         properties.into(),
         generator,
     )

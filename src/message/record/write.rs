@@ -90,7 +90,7 @@ impl Serialize for Known<'_> {
             map.serialize_entry("forkedFrom", &Fork(forked_from, metadata))?;
         }
         if !metadata.part_data().is_empty() {
-            map.serialize_entry("parts", &self.0.parts().map(OfPart).collect::<Vec<_>>())?;
+            map.serialize_entry("parts", &self.0.parts().enumerate().map(OfPart).collect::<Vec<_>>())?;
         }
         metadata.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
         map.serialize_entry("timing", &Timings(metadata))?;
@@ -105,16 +105,21 @@ impl Serialize for Known<'_> {
     }
 }
 
-struct OfPart<'a>(Part<'a>);
+/// A part and its index. The first has the id and the creation of the message.
+struct OfPart<'a>((usize, Part<'a>));
 
 impl Serialize for OfPart<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(part) = self;
+        let Self((index, part)) = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &part.id())?;
+        if *index > 0 {
+            map.serialize_entry("id", &part.id())?;
+        }
         map.serialize_entry("contents", &part.range().len())?;
-        map.serialize_entry(Timing::Creation.as_str(), &part.created_ms())?;
-        part.own_timings().iter().try_for_each(|(timing, at)| map.serialize_entry(timing.as_str(), at))?;
+        if *index > 0 {
+            map.serialize_entry(Timing::Creation.as_str(), &part.created_ms())?;
+        }
+        timings(&mut map, part.created_ms(), part.own_timings())?;
         part.confidence().iter().try_for_each(|confidence| map.serialize_entry("confidence", confidence))?;
         for (key, value) in part.unknown().into_iter().flatten() {
             map.serialize_entry(key, value)?;
@@ -140,8 +145,15 @@ struct Timings<'a>(&'a Metadata);
 impl Serialize for Timings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        self.0.timings().try_for_each(|(timing, at)| map.serialize_entry(timing.as_str(), &at))?;
+        map.serialize_entry(Timing::Creation.as_str(), &self.0.created_ms())?;
+        timings(&mut map, self.0.created_ms(), self.0.other_timings())?;
         unknown_entries(&mut map, self.0, |unknown| &unknown.timing)?;
         map.end()
     }
+}
+
+/// Writes times in milliseconds after the creation. The difference wraps, so that any time has a number.
+fn timings<M: SerializeMap>(map: &mut M, creation_ms: i64, times: &[(Timing, i64)]) -> Result<(), M::Error> {
+    let mut times = times.iter();
+    times.try_for_each(|(timing, at_ms)| map.serialize_entry(timing.as_str(), &at_ms.wrapping_sub(creation_ms)))
 }

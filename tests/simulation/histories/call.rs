@@ -32,6 +32,8 @@ pub struct Call {
     /// The same for records that may be only in the spool of the call's home.
     pub promised_at_home: Newest,
     pub was_resumed: bool,
+    /// Whether a task of its writer died, so that the next one does not know the spans that were put.
+    pub has_lost_task: bool,
     pub has_large: bool,
     pub is_held: bool,
     /// An erasure was requested; the end of the history shows whether it succeeded.
@@ -74,6 +76,7 @@ impl Call {
             promised: Newest::new(),
             promised_at_home: Newest::new(),
             was_resumed: false,
+            has_lost_task: false,
             has_large: false,
             is_held: false,
             is_erasing: false,

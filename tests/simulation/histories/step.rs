@@ -153,6 +153,7 @@ impl World {
             let owners = call.zombies.iter_mut().chain(&mut call.owner);
             for owner in owners.filter(|owner| owner.process == process) {
                 let lease = owner.lease.clone();
+                call.has_lost_task = true;
                 let call_writer =
                     if lease.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(lease) };
                 owner.manager.take_back();

@@ -1,0 +1,107 @@
+//! Long texts as zstd frames.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use super::AttributeError;
+use crate::dynamodb::{Item, zstd};
+
+/// The only key of a map that stands for a text.
+pub(super) const ZSTD: &str = "$zstd";
+
+/// A shorter text is easier to read in the table, and saves little.
+const LONG_BYTES: usize = 512;
+/// The most bytes of a text that is read, which no frame in an item of 400 KB reaches unless it was made to.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The form of the long texts in new items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dynamodb) enum Texts {
+    Plain,
+    Compressed,
+}
+
+/// Compresses the long texts of a message that get smaller by an eighth at least: its own, and those of tool results.
+///
+/// `attributes` are those of a record. [`json_of`](super::json_of) reads both forms.
+pub(in crate::dynamodb) fn compress_texts(attributes: &mut Item) {
+    let Some(AttributeValue::L(contents)) = attributes.get_mut("contents") else { return };
+    for content in contents {
+        match content {
+            AttributeValue::M(content) => {
+                if let Some(AttributeValue::L(results)) = content.get_mut("content") {
+                    results.iter_mut().for_each(compress);
+                }
+            }
+            text => compress(text),
+        }
+    }
+}
+
+fn compress(attribute: &mut AttributeValue) {
+    let AttributeValue::S(text) = attribute else { return };
+    if text.len() < LONG_BYTES {
+        return;
+    }
+    let most = text.len() - text.len() / 8;
+    if let Some(frame) = zstd::compressed(text.as_bytes()).filter(|frame| frame.len() <= most) {
+        *attribute = AttributeValue::M(HashMap::from([(ZSTD.to_owned(), AttributeValue::B(Blob::new(frame)))]));
+    }
+}
+
+/// Returns the text of a frame.
+pub(super) fn text_of(frame: &[u8]) -> Result<String, AttributeError> {
+    let text = zstd::decompressed(frame, MOST_BYTES).and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or_else(|| AttributeError::new("a compressed text is damaged"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Form, LEVELS, image, json_of};
+    use super::*;
+
+    fn attributes(contents: serde_json::Value) -> Item {
+        [("contents".to_owned(), image(contents, LEVELS, Form::Tagged).unwrap())].into()
+    }
+
+    #[test]
+    fn long_texts_are_compressed_and_read_back() {
+        let long = "Your reservation is confirmed. ".repeat(20);
+        let contents = json!([
+            long, "short", {"type": "text", "text": long},
+            {"type": "toolResult", "toolCallId": "c", "name": "f", "content": [long, {"type": "json", "json": {"a": long}}]},
+        ]);
+        let mut item = attributes(contents.clone());
+        compress_texts(&mut item);
+        let stored = item["contents"].as_l().unwrap();
+        let is_frame = |attribute: &AttributeValue| attribute.as_m().is_ok_and(|map| map.contains_key(ZSTD));
+        let results = stored[3].as_m().unwrap()["content"].as_l().unwrap();
+        let compressed = [&stored[0], &stored[1], &stored[2], &results[0], &results[1]].map(is_frame);
+        assert_eq!(compressed, [true, false, false, true, false]);
+        assert_eq!(json_of(item["contents"].clone()).unwrap(), contents);
+        let mut twice = item.clone();
+        compress_texts(&mut twice);
+        assert_eq!(twice, item);
+    }
+
+    #[test]
+    fn data_that_looks_like_a_frame_stays_data() {
+        let data = json!({"$zstd": {"$bytes": "aGk="}});
+        for form in [Form::Plain, Form::Tagged] {
+            // As a map with one key that is a tag, a tagged value has to be wrapped.
+            let json = if form == Form::Plain { data.clone() } else { json!({"$map": data}) };
+            assert_eq!(json_of(image(json.clone(), LEVELS, form).unwrap()).unwrap(), json);
+        }
+    }
+
+    #[test]
+    fn damaged_frame_is_an_error_without_words() {
+        for frame in [&b"my pin is 4711"[..], &[]] {
+            assert_eq!(text_of(frame), Err(AttributeError::new("a compressed text is damaged")));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The memory of a request: what it lists, the facts that it has, and its room in the budget.
+
+use std::collections::HashSet;
+
+use super::core::Core;
+use super::event::CallEvent;
+use crate::memory::{Fact, Length, Listing, Memory, TOOL_RULE};
+use crate::message::{Content, Message, MessageWrapper, PlainMessage, Role, Text, ToolCallId, ToolResult};
+use crate::policy::{TokenEstimator, Tokens};
+
+/// The number of messages before a searched one that may help to understand it.
+const CONTEXT: usize = 3;
+
+impl Core {
+    /// Writes the memory of the messages before the window, within the budget.
+    pub(super) fn memory(&mut self, window: &[Message], left_out: usize, instructions: Tokens) -> Option<Text> {
+        self.cover();
+        let first = window.iter().find(|message| !message.is_fake());
+        self.find_facts(first.map_or(0, |message| message.position().seq()));
+        let others = instructions + self.tokens(window);
+        let tokens = |memory: &str| others + self.estimator.text(memory);
+        let budget = self.setup.budget;
+        let messages: Vec<&Message> = window.iter().collect();
+        let fits = |memory: &str| budget.is_none_or(|most| tokens(memory) <= most);
+        let (text, tokens) = self.with_memory(&messages, left_out, true, &fits, |memory| {
+            let text = memory.text();
+            let tokens = tokens(text.as_deref().unwrap_or_default());
+            (text, tokens)
+        });
+        if budget.is_some_and(|most| tokens > most) {
+            let tokens = u32::try_from(tokens.get()).unwrap_or(u32::MAX);
+            self.events.push(CallEvent::OverBudget { tokens });
+        }
+        text
+    }
+
+    /// Returns whether a window is within its limit, and with the instructions and the shortest memory within the budget.
+    pub(super) fn fits(&self, window: &[Message], instructions: Tokens) -> bool {
+        let tokens = self.tokens(window);
+        let shortest = || {
+            let window: Vec<&Message> = window.iter().collect();
+            let text = self.with_memory(&window, 0, true, &|_| true, |memory| memory.shortest());
+            self.estimator.text(text.as_deref().unwrap_or_default())
+        };
+        tokens <= self.setup.max_window
+            && self.setup.budget.is_none_or(|most| instructions + tokens + shortest() <= most)
+    }
+
+    /// Returns whether a prompt is not longer if the first messages leave the window. The covered messages must be
+    /// [counted](Self::cover). The states of calls that stay in the window are in both prompts.
+    pub fn pays(&self, window: &[&Message], messages: usize) -> bool {
+        let rest = window.get(messages..).unwrap_or_default();
+        self.with_memory(rest, 0, false, &|_| true, |memory| {
+            memory.shortest().is_none_or(|text| Length::of_text(&text).fits(memory.replaces))
+        })
+    }
+
+    /// Calls `work` with the memory of the messages before a window.
+    fn with_memory<T>(
+        &self,
+        window: &[&Message],
+        left_out: usize,
+        has_states: bool,
+        fits: &dyn Fn(&str) -> bool,
+        work: impl FnOnce(Memory<'_>) -> T,
+    ) -> T {
+        let contents = || window.iter().flat_map(|message| message.contents().iter());
+        let answered: HashSet<&ToolCallId> =
+            contents().filter_map(Content::as_result).map(ToolResult::tool_call_id).collect();
+        let news = results_to_answer(window);
+        let tools = &self.setup.tools;
+        let first = window.iter().find(|message| !message.is_fake());
+        let window_from = first.map_or_else(|| self.manager.message_count(), |first| first.position().seq());
+        work(Memory {
+            summary: self.manager.last_summary().map(PlainMessage::message),
+            left_out,
+            tools: &self.tools_used,
+            facts: &self.facts,
+            listing: Listing {
+                is_visible: &|id| answered.contains(id),
+                is_news: &|id| news.contains(id),
+                has_states,
+                is_read_only: &|name| tools.get(name).is_some_and(|tool| !tool.acting.may_act()),
+            },
+            window_from,
+            limit: self.setup.memory,
+            replaces: self.replaced_before(window_from),
+            fits,
+        })
+    }
+
+    /// Returns the length of the messages before `seq`, without the rules that come with the memory.
+    fn replaced_before(&self, seq: u32) -> Length {
+        let uncovered = self.manager.uncovered().map(PlainMessage::message);
+        let left_out = uncovered.take_while(|message| message.position().seq() < seq).map(Length::of_message);
+        let all = left_out.fold(self.covered.before(seq), Length::plus);
+        if self.setup.tools.all().is_empty() { all } else { all.minus(Length::of_text(TOOL_RULE)) }
+    }
+
+    /// Counts the messages that a summary covers.
+    pub fn cover(&mut self) {
+        let first = self.first_uncovered();
+        self.covered.update(self.manager.all().map(PlainMessage::message).rev(), first);
+    }
+
+    /// Notes what the prompt needs of messages that are about to leave memory.
+    pub fn remember(&mut self) {
+        self.refresh();
+        self.cover();
+        self.find_facts(self.first_uncovered());
+    }
+
+    /// Forgets what is needed only of messages in memory.
+    pub fn released(&mut self) {
+        let first = self.manager.all().next().map(|message| message.message().position().seq());
+        self.covered.join_before(first.unwrap_or_else(|| self.manager.message_count()));
+        self.with_ear(|ear, core| ear.released(&core.manager));
+    }
+
+    fn first_uncovered(&self) -> u32 {
+        let first = self.manager.uncovered().map(PlainMessage::message).next();
+        first.map_or_else(|| self.manager.message_count(), |message| message.position().seq())
+    }
+
+    /// Returns the latest facts of the call.
+    pub fn all_facts(&mut self) -> Vec<Fact> {
+        self.refresh();
+        self.find_facts(self.first_uncovered());
+        self.facts.facts().into_iter().chain(self.tools_used.facts()).collect()
+    }
+
+    /// Takes over changes from outside the engine.
+    pub(super) fn refresh(&mut self) {
+        if std::mem::take(&mut self.tools_are_stale) {
+            let manager = &self.manager;
+            self.tools_used.rebuild(manager.all().map(PlainMessage::message), |id| manager.has_left(id));
+            let first = self.manager.all().next().map_or(0, |message| message.message().position().seq());
+            self.facts.search_again(first);
+            self.covered.count_again(first);
+        }
+    }
+
+    /// Searches the messages from the window on for facts again, because they may still change, and those before it that
+    /// were not searched yet.
+    fn find_facts(&mut self, window_from: u32) {
+        let from = self.facts.searches_from(window_from);
+        let messages = self.manager.all().map(PlainMessage::message);
+        let later = messages.clone().rev().take_while(|message| message.position().seq() >= from).count();
+        let skipped = messages.len().saturating_sub(later + CONTEXT);
+        let spoken = messages.skip(skipped).filter(|message| message.role().is_spoken());
+        self.facts.update(spoken, from, &*self.setup.fact_finder);
+    }
+
+    pub(super) fn length_of<'a>(&self, texts: impl IntoIterator<Item = &'a Text>) -> Tokens {
+        texts.into_iter().map(|text| self.estimator.text(text)).sum()
+    }
+
+    fn tokens(&self, window: &[Message]) -> Tokens {
+        window.iter().map(|message| self.estimator.message(message)).sum()
+    }
+}
+
+/// Returns the calls whose results follow the caller's last words. The model answers them now, so the memory need not
+/// point to them.
+fn results_to_answer<'a>(window: &[&'a Message]) -> HashSet<&'a ToolCallId> {
+    let of_user = window.iter().rev().filter(|message| message.role() == Role::User);
+    let contents = of_user.flat_map(|message| message.contents().iter().rev());
+    contents.map_while(|content| content.as_result().map(ToolResult::tool_call_id)).collect()
+}
