@@ -1,12 +1,25 @@
 //! The program `verbale`: see `verbale --help`.
 
+mod change;
+mod check;
+mod command;
 mod demo;
+mod export;
+mod failure;
+mod list;
+mod log;
+mod output;
+mod show;
+mod text;
+mod time;
+mod turn;
+mod why;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The conversation of a phone call with an LLM, and its log.
+/// Shows, checks and changes the log of phone calls with an LLM.
 #[derive(Debug, Parser)]
 #[command(name = "verbale", version, arg_required_else_help = true)]
 struct Program {
@@ -17,19 +30,39 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Arguments),
+    List(list::Arguments),
+    Show(show::Arguments),
+    Check(check::Arguments),
+    Why(why::Arguments),
+    Export(export::Arguments),
+    Erase(change::Erase),
+    Hold(change::Hold),
+    Release(change::Release),
+    Sweep(change::Sweep),
 }
 
 #[cfg(test)]
 impl Program {
     /// The arguments of `verbale demo`, parsed from what follows `demo` on the command line.
     fn demo_from(arguments: &[&str]) -> Result<demo::Arguments, clap::Error> {
-        let Command::Demo(arguments) = Self::try_parse_from(["verbale", "demo"].iter().chain(arguments))?.command;
-        Ok(arguments)
+        match Self::try_parse_from(["verbale", "demo"].iter().chain(arguments))?.command {
+            Command::Demo(arguments) => Ok(arguments),
+            other => unreachable!("{other:?}"),
+        }
     }
 }
 
 fn main() -> ExitCode {
     match Program::parse().command {
         Command::Demo(arguments) => demo::main(arguments),
+        Command::List(arguments) => command::run(async |out| list::run(arguments, out).await),
+        Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
+        Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
+        Command::Why(arguments) => command::run(async |out| why::run(arguments, out).await),
+        Command::Export(arguments) => command::run(async |out| export::run(arguments, out).await),
+        Command::Erase(erase) => command::run(async |out| erase.run(out).await),
+        Command::Hold(hold) => command::run(async |out| hold.run(out).await),
+        Command::Release(release) => command::run(async |out| release.run(out).await),
+        Command::Sweep(sweep) => command::run(async |out| sweep.run(out).await),
     }
 }

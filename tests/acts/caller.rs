@@ -9,10 +9,15 @@ use verbale::model::StopReason;
 use super::bookings::run_external;
 use super::naive::{PLEASE, confirmation};
 use super::process::Process;
-use super::world::Wish;
+use super::world::{Wish, World};
 
 /// The longest pause between two events of a reply: the time of the log, a tool and the model, and some more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2 + 15 + 8 + 5);
+
+/// The speed of the voice.
+const BYTES_PER_S: usize = 15;
+/// What may be missing of a sentence that the caller understood.
+const SYLLABLE: usize = 3;
 
 /// How a reply ended for the caller.
 #[derive(Debug, PartialEq, Eq)]
@@ -171,27 +176,21 @@ async fn play(
 ) -> Heard {
     let (world, call) = (process.world(), process.call());
     let Some(started) = started else { return Heard::ToItsEnd };
-    let lasts = Duration::from_millis(text.len() as u64 * 1_000 / 15);
+    let lasts = Duration::from_millis(text.len() as u64 * 1_000 / BYTES_PER_S as u64);
     if world.fault(world.plan().interruptions / 2) {
-        let now = Instant::now();
-        let left = (started + lasts).saturating_duration_since(now);
+        let left = (started + lasts).saturating_duration_since(Instant::now());
         sleep(Duration::from_millis(world.below(left.as_millis() as u64 + 1))).await;
+        let played = started.elapsed().as_millis() as usize * BYTES_PER_S / 1_000;
+        confirm(world, |confirmation| {
+            text.find(confirmation).is_some_and(|at| at + confirmation.len() <= played + SYLLABLE)
+        });
         world.count("barge-in during playback");
         world.say(format!("{process}: barge-in during the playback of {speech}"));
         return interrupt(process, speech).await;
     }
     tokio::time::sleep_until(started + lasts).await;
-    let mut confirmed = Vec::new();
-    if matches!(end, ReplyEnd::Complete(_)) {
-        for wish in world.open_wishes() {
-            if text.contains(confirmation(wish).trim()) {
-                world.count("confirmed");
-                world.say(format!("wish {wish} is confirmed"));
-                world.truth().wishes[wish].is_confirmed = true;
-                confirmed.push(wish);
-            }
-        }
-    }
+    let is_said = matches!(end, ReplyEnd::Complete(_));
+    let confirmed = confirm(world, |confirmation| is_said && text.contains(confirmation));
     super::check::confirmed(process);
     let is_complete = *end == ReplyEnd::Complete(StopReason::EndTurn);
     let (played_ms, reporting) = (call.now_ms(), process.clone());
@@ -216,6 +215,18 @@ async fn play(
         report();
     }
     Heard::ToItsEnd
+}
+
+/// Notes the wishes whose confirmation the caller heard, and returns them.
+fn confirm(world: &World, is_heard: impl Fn(&str) -> bool) -> Vec<usize> {
+    let mut wishes = world.open_wishes();
+    wishes.retain(|wish| is_heard(confirmation(*wish).trim()));
+    for &wish in &wishes {
+        world.count("confirmed");
+        world.say(format!("wish {wish} is confirmed"));
+        world.truth().wishes[wish].is_confirmed = true;
+    }
+    wishes
 }
 
 /// Interrupts a speech, perhaps without words.

@@ -6,7 +6,7 @@ use verbale::message::Outcome;
 use verbale::model::ModelRequest;
 use verbale::{Content, Message, Role};
 
-use super::bookings::Kind;
+use super::bookings::{Kind, numbers};
 use super::naive::fulfilled;
 use super::process::Process;
 use super::world::{Effect, World};
@@ -44,9 +44,10 @@ pub fn confirmed(process: &Process) {
     }
 }
 
-/// The successor knows of each effect that happened before it took over.
-pub fn successor(process: &Process, effects: &[Effect]) {
-    let messages = process.messages();
+/// The successor knows of each effect that happened before it took over. What it asks its model shows them, too: see
+/// [`request`].
+pub async fn successor(process: &Process, effects: &[Effect]) {
+    let messages = process.messages().await;
     let contents = || messages.iter().flat_map(|message| message.contents().iter());
     for effect in effects {
         let truth = process.world().truth();
@@ -64,14 +65,15 @@ pub fn successor(process: &Process, effects: &[Effect]) {
         let may_follow = effect.kind == Kind::KeyLookedUp && known.as_deref() == Some("NotRun");
         let is_known =
             known.as_deref().is_some_and(|known| known == "success" || known == "OutcomeUnknown") || may_follow;
+        process.inherited().insert((effect.kind.name().to_owned(), effect.item));
         process.world().require(is_known, || format!("{process} knows of {} only {known:?}", effect.call));
     }
 }
 
 /// Each success that the last process knows, and each that arrived there, was told.
-pub fn told(process: &Process) {
+pub async fn told(process: &Process) {
     let world = process.world();
-    let known = fulfilled(world, process);
+    let known = fulfilled(world, &process.messages().await);
     world.require(known.is_empty(), || format!("the caller does not know of wishes {known:?}, and {process} does"));
     let open = world.open_wishes();
     let arrived = open.into_iter().filter(|wish| world.truth().arrived.contains(&(*wish, process.number())));
@@ -79,11 +81,31 @@ pub fn told(process: &Process) {
     world.require(lost.is_empty(), || format!("results for wishes {lost:?} arrived at {process} and were not told"));
 }
 
-/// The request is valid for a provider.
+/// The request is valid for a provider, and its memory or messages tell of each act that the process has inherited.
 pub fn request(process: &Process, request: &ModelRequest) {
     let rules = || assert_valid(&request.messages);
     let outcome = std::panic::catch_unwind(rules);
     process.world().require(outcome.is_ok(), || format!("an invalid window: {:?}", request.messages));
+    let forgotten = process.inherited().difference(&acts(request)).cloned().collect::<Vec<_>>();
+    process.world().require(forgotten.is_empty(), || format!("{process} asks without the acts for {forgotten:?}"));
+}
+
+/// Returns the tool and the item of each act that the memory or the messages of a request tell of.
+fn acts(request: &ModelRequest) -> BTreeSet<(String, u64)> {
+    let messages = request.messages.iter().flat_map(|message| message.contents().iter());
+    let calls = messages.filter_map(Content::as_tool_call);
+    let mut acts: BTreeSet<_> = calls.map(|call| (call.name().to_string(), numbers(call.arguments()).0)).collect();
+    let memory = request.memory.iter().flat_map(|memory| memory.as_str().lines());
+    let mut last = None;
+    for (head, fields) in memory.filter(|line| line.starts_with('#')).filter_map(|line| line.split_once(": ")) {
+        let tool = head.split(' ').find(|word| !word.starts_with('#')).unwrap_or_default();
+        let named = fields.split(' ').find_map(|field| field.strip_prefix("item="));
+        // Older acts have values without names. A missing value is as in the last line that has it.
+        let item = named.or_else(|| fields.split(' ').next()).and_then(|item| item.parse().ok());
+        last = item.or(last);
+        acts.extend(last.map(|item| (tool.to_owned(), item)));
+    }
+    acts
 }
 
 /// The rules of a provider.

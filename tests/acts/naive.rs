@@ -187,9 +187,8 @@ fn outcomes(request: &ModelRequest) -> Vec<(usize, bool)> {
     outcomes
 }
 
-/// Returns the wishes that the conversation of a request has fulfilled.
-pub fn fulfilled(world: &World, process: &Process) -> Vec<usize> {
-    let messages = process.messages();
+/// Returns the open wishes that a conversation has fulfilled.
+pub fn fulfilled(world: &World, messages: &[Message]) -> Vec<usize> {
     let contents = || messages.iter().flat_map(|message| message.contents().iter());
     let succeeded: Vec<_> = contents()
         .filter_map(Content::as_result)

@@ -1,8 +1,9 @@
 //! [`Process`]: one process with the call, until it dies, and the history of all of them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -27,6 +28,7 @@ struct Inner {
     number: u64,
     is_dead: AtomicBool,
     session: Mutex<Option<Arc<CallSession>>>,
+    inherited: Mutex<BTreeSet<(String, u64)>>,
 }
 
 impl Process {
@@ -36,6 +38,7 @@ impl Process {
             number,
             is_dead: AtomicBool::new(false),
             session: Mutex::default(),
+            inherited: Mutex::default(),
         }))
     }
 
@@ -62,11 +65,16 @@ impl Process {
         self.0.session.lock().unwrap().clone().unwrap()
     }
 
-    /// Returns all messages of the conversation.
-    pub fn messages(&self) -> Vec<Message> {
-        self.call()
-            .conversation()
-            .read(|manager| manager.meta_messages().iter().map(|wrapper| wrapper.message().clone()).collect())
+    /// Returns all messages of the conversation. Those that have left memory are read from the log.
+    pub async fn messages(&self) -> Vec<Message> {
+        let (call, log) = (self.call(), self.world().log());
+        let whole = call.conversation().whole(&*log).await.unwrap();
+        whole.meta_messages().iter().map(|wrapper| wrapper.message().clone()).collect()
+    }
+
+    /// The tool and the item of each act that earlier processes made.
+    pub fn inherited(&self) -> MutexGuard<'_, BTreeSet<(String, u64)>> {
+        self.0.inherited.lock().unwrap()
     }
 
     fn writer(&self) -> LogWriter {
@@ -172,13 +180,13 @@ pub async fn live(world: World) {
             return;
         }
         world.say(format!("{successor} takes over"));
-        check::successor(&successor, &effects);
+        check::successor(&successor, &effects).await;
         process = successor;
     }
     world.say("from here on nothing goes wrong");
     world.calm();
     sleep(Duration::from_secs(120)).await;
     caller::listen(&process).await;
-    check::told(&process);
+    check::told(&process).await;
     check::effects(&world);
 }

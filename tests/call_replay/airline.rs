@@ -31,7 +31,7 @@ pub struct Airline {
     pub turns: FakeBedrock,
     pub summaries: FakeBedrock,
     tools: Vec<String>,
-    declares_lookups: bool,
+    is_read_only: fn(&str) -> bool,
     /// The recorded tool calls that are still to come.
     calls: Arc<Mutex<VecDeque<Call>>>,
 }
@@ -48,12 +48,12 @@ impl Airline {
             FakeBedrock::answering(|_| ScriptedReply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
         let tools: BTreeSet<String> = recording.calls().map(|call| call.tool.clone()).collect();
         let calls = Arc::new(Mutex::new(recording.calls().cloned().collect()));
-        Self { turns, summaries, tools: tools.into_iter().collect(), declares_lookups: false, calls }
+        Self { turns, summaries, tools: tools.into_iter().collect(), is_read_only: |_| false, calls }
     }
 
-    /// Declares tools that only read, as a service does: their calls do not wait for the log.
-    pub fn declaring_lookups(mut self) -> Self {
-        self.declares_lookups = true;
+    /// Declares which tools only read, as a service does: their calls do not wait for the log.
+    pub fn with_read_only(mut self, is_read_only: fn(&str) -> bool) -> Self {
+        self.is_read_only = is_read_only;
         self
     }
 
@@ -92,7 +92,7 @@ impl Airline {
                     }
                 })
             };
-            call.tool(if self.declares_lookups && !may_act(tool_name) { tool.read_only() } else { tool })
+            call.tool(if (self.is_read_only)(tool_name) { tool.read_only() } else { tool })
         });
         call.open().unwrap()
     }
@@ -107,9 +107,9 @@ impl Airline {
     }
 }
 
-/// Returns whether a tool changes something, and is no lookup.
-pub fn may_act(tool: &str) -> bool {
-    !["get_", "search_", "list_", "calculate", "think"].iter().any(|lookup| tool.starts_with(lookup))
+/// Returns whether a tool changes nothing, by its name.
+pub fn is_lookup(tool: &str) -> bool {
+    ["get_", "search_", "list_", "calculate", "think"].iter().any(|lookup| tool.starts_with(lookup))
 }
 
 /// Returns the recorded result of the next tool call, which must equal the recorded call.

@@ -83,7 +83,7 @@ fn bytes_of_values(attribute: &AttributeValue) -> usize {
 
 /// Returns the write units of a call of which only texts are stored: words, arguments and results. Each message is an item,
 /// or each turn. Instructions and greeting are items of their own, or belong to the first turn.
-pub fn least_units(recording: &Recording, layout: Layout) -> usize {
+pub fn least_units(recording: &Recording, instructions: &str, layout: Layout) -> usize {
     let messages = |turn: &Turn| {
         let answers = turn.answers.iter().flat_map(|answer| {
             let said =
@@ -93,7 +93,7 @@ pub fn least_units(recording: &Recording, layout: Layout) -> usize {
         });
         std::iter::once(turn.caller.len()).chain(answers).collect::<Vec<_>>()
     };
-    let first = [recording.system.len(), recording.greeting.as_ref().map_or(0, String::len)];
+    let first = [instructions.len(), recording.greeting.as_ref().map_or(0, String::len)];
     let units = |bytes: usize| bytes.div_ceil(1024);
     let turns = recording.turns.iter().map(messages);
     match layout {

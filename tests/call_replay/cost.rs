@@ -47,6 +47,8 @@ async fn turns_cost_little_more_than_their_items() {
         (AIRLINE, &conversations, Played::new(Layout::Spans), 2.7, 5.4),
         (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool(), 1.4, 3.7),
         (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().compressed(), 1.4, 2.9),
+        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().without_instructions(), 1.4, 3.0),
+        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().without_instructions().reading(), 1.1, 2.9),
     ] {
         let (mut sums, mut breakdown) = (Sums::default(), Breakdown::default());
         for recording in recordings {
@@ -54,8 +56,9 @@ async fn turns_cost_little_more_than_their_items() {
         }
         let (requests, units) = (sums.requests / sums.turns, sums.units / sums.turns);
         let waits = recordings.iter().flat_map(Recording::answers);
-        let waits = waits.filter(|answer| answer.calls.iter().any(|call| airline::may_act(&call.tool))).count();
-        let least: usize = recordings.iter().map(|recording| least_units(recording, played.layout)).sum();
+        let waits = waits.filter(|answer| answer.calls.iter().any(|call| !played.is_read_only()(&call.tool))).count();
+        let least = |recording| least_units(recording, played.instructions(recording), played.layout);
+        let least: usize = recordings.iter().map(least).sum();
         println!(
             "{name}, {played:?}: {requests:.2} requests and {units:.2} write units a turn, headers left out, with \
              {:.2} write-aheads a turn and {:.1} turns a call; the texts alone: {:.2} units",
@@ -90,11 +93,15 @@ struct Played {
     layout: Layout,
     has_spool: bool,
     is_compressed: bool,
+    /// All calls have the same instructions, which the first item of a call holds.
+    has_instructions: bool,
+    /// No tool acts, so none waits for the log.
+    only_reads: bool,
 }
 
 impl Played {
     fn new(layout: Layout) -> Self {
-        Self { layout, has_spool: false, is_compressed: false }
+        Self { layout, has_spool: false, is_compressed: false, has_instructions: true, only_reads: false }
     }
 
     fn with_spool(self) -> Self {
@@ -103,6 +110,22 @@ impl Played {
 
     fn compressed(self) -> Self {
         Self { is_compressed: true, ..self }
+    }
+
+    fn without_instructions(self) -> Self {
+        Self { has_instructions: false, ..self }
+    }
+
+    fn reading(self) -> Self {
+        Self { only_reads: true, ..self }
+    }
+
+    fn instructions(self, recording: &Recording) -> &str {
+        if self.has_instructions { &recording.system } else { "" }
+    }
+
+    fn is_read_only(self) -> fn(&str) -> bool {
+        if self.only_reads { |_| true } else { airline::is_lookup }
     }
 }
 
@@ -133,9 +156,9 @@ async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdow
     empty.close("hangup", IN_TIME).await.unwrap();
     let of_header = log.cost() - before;
 
-    let airline = Airline::new(recording).declaring_lookups();
+    let airline = Airline::new(recording).with_read_only(played.is_read_only());
     let before = log.cost();
-    let call = airline.open(writer.open(header("CA1")).unwrap(), Policy::default(), &recording.system);
+    let call = airline.open(writer.open(header("CA1")).unwrap(), Policy::default(), played.instructions(recording));
     if let Some(greeting) = &recording.greeting {
         let speech = call.say(greeting.as_str()).unwrap();
         play(&call, speech, greeting).await;

@@ -1,6 +1,5 @@
 //! [`PlayError`]: an error that stops a call.
 
-use std::error::Error;
 use std::io;
 
 use aws_sdk_bedrockruntime::error::BuildError;
@@ -9,7 +8,6 @@ use verbale::ManagerError;
 use verbale::bedrock::{BedrockError, Violation};
 
 use crate::demo::log::LogError;
-use crate::demo::text::visible;
 
 /// An error that stops a call. Records that were logged earlier stay in the log.
 #[derive(Debug, thiserror::Error)]
@@ -36,22 +34,4 @@ pub enum PlayError {
 
 fn first(violations: &[Violation]) -> String {
     violations.first().map(ToString::to_string).unwrap_or_default()
-}
-
-/// Returns an error and its causes on one line.
-pub fn on_one_line(error: &dyn Error) -> String {
-    let mut line = String::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let text = error.to_string();
-        // Many errors include their source.
-        if !line.contains(&text) {
-            if !line.is_empty() {
-                line.push_str(": ");
-            }
-            line.push_str(&text);
-        }
-        next = error.source();
-    }
-    visible(&line)
 }

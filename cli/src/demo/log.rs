@@ -12,12 +12,12 @@ use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
 use verbale::dynamodb::{Cost, DynamoLog, Item, Table, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{self, CallId, CallLog as _, WriterLease};
+use verbale::log::{self, CallChange, CallEnd, CallHeader, CallId, CallLog as _, WriterLease};
 use verbale::manager::RestoreError;
 use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;
-use crate::demo::text::visible;
+use crate::text::visible;
 
 /// The log of one call.
 pub struct CallLog {
@@ -25,7 +25,19 @@ pub struct CallLog {
     log: DynamoLog,
     lease: WriterLease,
     place: Place,
+    header: Cost,
     read: Cost,
+}
+
+/// What the log of a call cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Costs {
+    /// Writing the messages.
+    pub written: Cost,
+    /// Opening and closing the call.
+    pub header: Cost,
+    /// Reading the call back.
+    pub read: Cost,
 }
 
 /// The place of the log.
@@ -56,7 +68,7 @@ pub enum LogError {
 }
 
 impl CallLog {
-    /// Opens the log for a new call with its own id. Creates the directory, the database and the table if they are missing.
+    /// Opens the log, and a new call with its own id in it. Creates the directory, the database and the table if they are missing.
     pub async fn open(place: Place, script: &Script) -> Result<Self, LogError> {
         let client = match &place {
             Place::Memory => EmbeddedDynamo::in_memory()?.client(),
@@ -70,8 +82,20 @@ impl CallLog {
             _ => LogError::Log(source),
         })?;
         let log = DynamoLog::new(client.clone());
-        let lease = WriterLease::from(call_id(script)?);
-        Ok(Self { client, log, lease, place, read: Cost::default() })
+        let header = CallHeader::new(call_id(script)?, script.start_ms())?;
+        log.open_call(&header).await?;
+        let (lease, header) = (WriterLease::from(&header), log.cost());
+        Ok(Self { client, log, lease, place, header, read: Cost::default() })
+    }
+
+    /// Closes the call.
+    pub async fn close(&mut self, manager: &MessagesManager<BedrockMessage>, at_ms: i64) -> Result<(), LogError> {
+        let before = self.log.cost();
+        let change =
+            CallChange::Close { lease: self.lease.clone(), call_end: CallEnd::of(manager, at_ms, "recording ended")? };
+        self.log.change_call(self.lease.call_id(), &change).await?;
+        self.header += self.log.cost() - before;
+        Ok(())
     }
 
     /// Writes and returns all records not yet acknowledged. Written records are acknowledged even if a later one fails.
@@ -99,7 +123,7 @@ impl CallLog {
         Ok(MessagesManager::restore(call.records)?)
     }
 
-    /// Returns the stored items of the call. This request is not part of the reported cost.
+    /// Returns the stored items of the call's messages. This request is not part of the reported cost.
     pub async fn items(&self) -> Result<Vec<Item>, LogError> {
         let items = self
             .client
@@ -107,7 +131,10 @@ impl CallLog {
             .table_name(self.log.table())
             .consistent_read(true)
             .key_condition_expression("#pk = :pk")
+            .filter_expression("#entity <> :call")
             .expression_attribute_names("#pk", "pk")
+            .expression_attribute_names("#entity", "entity")
+            .expression_attribute_values(":call", AttributeValue::S("call".to_owned()))
             .expression_attribute_values(":pk", AttributeValue::S(format!("CALL#{}", self.lease.call_id())))
             .into_paginator()
             .items()
@@ -115,9 +142,19 @@ impl CallLog {
         Ok(items.collect::<Result<_, _>>().await.map_err(Box::new)?)
     }
 
-    /// Returns the cost of writing and of reading.
-    pub fn costs(&self) -> (Cost, Cost) {
-        (self.log.cost() - self.read, self.read)
+    /// Returns the cost of the messages, of the header, and of reading.
+    pub fn costs(&self) -> Costs {
+        Costs { written: self.log.cost() - self.read - self.header, header: self.header, read: self.read }
+    }
+
+    /// Returns the command that shows the call, if its log is kept.
+    pub fn show_again(&self) -> Option<String> {
+        let log = match &self.place {
+            Place::Memory => return None,
+            Place::Directory(directory) => format!("embedded:{}", visible(&directory.to_string_lossy())),
+            Place::Endpoint(url) => format!("dynamodb://{} --endpoint {}", self.log.table(), visible(url)),
+        };
+        Some(format!("verbale show {} --log {log}", self.lease.call_id()))
     }
 }
 
@@ -147,7 +184,6 @@ fn client_at(url: &str) -> Client {
 /// Returns the script's name with a ULID of the call's time, so that a file played twice becomes two calls.
 fn call_id(script: &Script) -> Result<CallId, log::LogError> {
     // A time of 0 would give the same ULIDs in each process, because they count up from 1 there.
-    let start_ms = script.events.first().map_or(1, |event| event.start_ms.max(1));
-    let ulid = MessageId::from(SystemIds.next_id(start_ms));
+    let ulid = MessageId::from(SystemIds.next_id(script.start_ms().max(1)));
     CallId::new(format!("{}-{ulid}", script.call_id))
 }

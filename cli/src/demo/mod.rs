@@ -7,13 +7,11 @@ mod arguments;
 mod error;
 mod happening;
 mod log;
-mod output;
 mod play;
 mod player;
 mod script;
 mod show;
 mod summaries;
-mod text;
 mod trace;
 mod windows;
 
@@ -24,14 +22,16 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 pub use arguments::Arguments;
-use error::{PlayError, on_one_line};
+use error::PlayError;
 use happening::Observer;
 use log::CallLog;
-use output::Output;
 use play::{Options, play};
 use script::{Script, ScriptError};
 use show::Show;
 use trace::Trace;
+
+use crate::failure::on_one_line;
+use crate::output::Output;
 
 /// An error that ends the program.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 
 use verbale::bedrock::BedrockMessage;
-use verbale::dynamodb::{Cost, Item};
+use verbale::dynamodb::Item;
 use verbale::{LastMessage, MessagesManager};
 
 use crate::demo::error::PlayError;
 use crate::demo::happening::{Happening, Observer};
-use crate::demo::log::CallLog;
+use crate::demo::log::{CallLog, Costs};
 use crate::demo::player::Player;
 use crate::demo::script::Script;
 use crate::demo::summaries::{Summaries, Summary};
@@ -35,8 +35,10 @@ pub struct Ended {
     pub turns: usize,
     /// Number of windows validated against Bedrock's rules.
     pub windows: usize,
-    pub written: Cost,
-    pub read: Cost,
+    /// What the log cost.
+    pub costs: Costs,
+    /// The command that shows the call again, if its log is kept.
+    pub show_again: Option<String>,
     /// The stored items in DynamoDB's order, if they were requested.
     pub items: Vec<Item>,
 }
@@ -74,14 +76,14 @@ pub async fn play(
     let manager = player.into_manager();
     let restored = log.restore().await?;
     let items = if options.with_items { log.items().await? } else { Vec::new() };
-    let (written, read) = log.costs();
+    log.close(&manager, script.end_ms()).await?;
     let ended = Ended {
         restored_equal: are_equal(&manager, &restored),
         manager,
         turns: script.events.len(),
         windows: windows.checked(),
-        written,
-        read,
+        costs: log.costs(),
+        show_again: log.show_again(),
         items,
     };
     observer.observe(Happening::Ended(&ended))?;

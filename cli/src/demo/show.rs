@@ -7,10 +7,11 @@ use verbale::message::{Outcome, ResultContent};
 use verbale::{MessageWrapper, MessagesManager, Role, ToolResult};
 
 use crate::demo::happening::{Happening, Observer};
+use crate::demo::log::Costs;
 use crate::demo::play::Ended;
 use crate::demo::player::BargeIn;
 use crate::demo::script::{Event, EventKind, Script};
-use crate::demo::text::{end_of, start_of, texts_of, visible};
+use crate::text::{count, end_of, start_of, texts_of, visible};
 
 /// Columns for the words in a line.
 const WIDTH: usize = 100;
@@ -50,7 +51,7 @@ impl<W: Write> Show<W> {
     }
 
     fn begin(&mut self, script: &Script, log: &str) -> io::Result<()> {
-        self.start_ms = script.events.first().map_or(0, |event| event.start_ms);
+        self.start_ms = script.start_ms();
         writeln!(self.out, "{log}\n")?;
         writeln!(self.out, "   time  window  who        words (heard|unheard if the caller interrupted)")
     }
@@ -90,7 +91,11 @@ impl<W: Write> Show<W> {
             out,
             "\nTo see summaries sooner, add --summarize-above 6; to see every request and record, --trace.\n\
              To play a call of your own, add its FILE; to keep the log, --db DIR (see --help)."
-        )
+        )?;
+        match &ended.show_again {
+            Some(command) => writeln!(out, "To see the call in its log: {command}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -139,7 +144,7 @@ fn summary(out: &mut impl Write, manager: &MessagesManager<BedrockMessage>) -> i
 }
 
 fn cost(out: &mut impl Write, ended: &Ended) -> io::Result<()> {
-    let Ended { written, read, turns, .. } = ended;
+    let Ended { costs: Costs { written, header, read }, turns, .. } = ended;
     let a_turn = |units: f64| units / (*turns).max(1) as f64;
     writeln!(out, "\nWhat the log cost")?;
     writeln!(
@@ -150,9 +155,11 @@ fn cost(out: &mut impl Write, ended: &Ended) -> io::Result<()> {
         a_turn(written.requests as f64),
         a_turn(written.write_units)
     )?;
+    writeln!(
+        out,
+        "  header     {}, {} write units: when the call is opened and closed",
+        count(header.requests, "request"),
+        header.write_units
+    )?;
     writeln!(out, "  read back  {}, {} read units", count(read.requests, "request"), read.read_units)
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -346,6 +346,7 @@ fn output_has_a_line_for_each_turn() {
 
     What the log cost
       written    20 requests, 20 write units: 1.1 and 1.1 a turn
+      header     2 requests, 4 write units: when the call is opened and closed
       read back  1 request, 2 read units
 
     windows validated against Bedrock's rules: 20

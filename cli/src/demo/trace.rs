@@ -11,7 +11,7 @@ use verbale::bedrock::to_json;
 use verbale::{MessageId, Record};
 
 use crate::demo::happening::{Happening, Observer};
-use crate::demo::text::texts_of;
+use crate::text::texts_of;
 
 /// Writes a JSON object for each message, each summary, each write to the log, and the end of the call.
 pub struct Trace<W>(pub W);

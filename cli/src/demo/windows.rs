@@ -10,7 +10,7 @@ use verbale::{MessageWrapper, MessagesManager, Role};
 
 use crate::demo::error::PlayError;
 use crate::demo::script::{EventKind, Script};
-use crate::demo::text::texts_of;
+use crate::text::texts_of;
 
 const MODEL: &str = "eu.anthropic.claude-sonnet-5";
 const SYSTEM_PROMPT: &str = "You answer the phone. What you write is spoken: be brief, and use no lists.";

@@ -52,6 +52,16 @@ pub enum EventKind {
 }
 
 impl Script {
+    /// The start of the first event, in milliseconds since the Unix epoch; 0 if nobody speaks.
+    pub fn start_ms(&self) -> i64 {
+        self.events.first().map_or(0, |event| event.start_ms)
+    }
+
+    /// The end of the last event, in milliseconds since the Unix epoch; 0 if nobody speaks.
+    pub fn end_ms(&self) -> i64 {
+        self.events.iter().map(|event| event.end_ms).max().unwrap_or(0)
+    }
+
     /// Returns the call that is built into the program.
     pub fn builtin() -> Result<Self, ScriptError> {
         Self::parse(Path::new("builtin.jsonl"), include_bytes!("../builtin.jsonl"))

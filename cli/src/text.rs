@@ -1,7 +1,7 @@
 //! Text for a terminal: harmful characters are escaped, and long texts are cut.
 
 use verbale::Message;
-use verbale::message::Text;
+use verbale::message::{Position, Text};
 
 /// Returns the texts of a message, joined.
 pub fn texts_of(message: &Message) -> String {
@@ -11,6 +11,19 @@ pub fn texts_of(message: &Message) -> String {
 /// Escapes control, bidirectional and invisible characters as Rust does, such as `\u{1b}`.
 pub fn visible(text: &str) -> String {
     text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
+}
+
+/// Returns the name of a position, such as `message 5` or `summary 2`. Messages count from 0, as in the log.
+pub fn place(position: Position) -> String {
+    match position.summary_number() {
+        Some(number) => format!("summary {number}"),
+        None => format!("message {}", position.seq()),
+    }
+}
+
+/// Returns a number and its noun, such as `1 message` or `2 messages`.
+pub fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns the beginning of a text, escaped, in at most `width` columns.

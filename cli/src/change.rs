@@ -1,0 +1,153 @@
+//! `verbale erase`, `hold`, `release` and `sweep`: the commands that change a log.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::Args;
+use verbale::log::{CallChange, CallHeader, CallId, Day};
+
+use crate::command::note;
+use crate::failure::{EXIT_STATUS, Failure};
+use crate::log::{Log, LogArguments};
+use crate::text::count;
+use crate::time::utc;
+
+/// Erases a call for good: its messages, its summaries, and the contents that no other call uses.
+///
+/// Nothing of the call can be read or written from then on. A call under a legal hold is not erased. Run `verbale sweep` for
+/// the day afterwards: it removes what late requests have left.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Erase {
+    #[command(flatten)]
+    call: OneCall,
+}
+
+/// Puts a call under a legal hold: it neither expires nor can be erased until it is released.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Hold {
+    #[command(flatten)]
+    call: OneCall,
+}
+
+/// Ends the legal hold of a call. It expires at its original time, and can be erased.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Release {
+    #[command(flatten)]
+    call: OneCall,
+}
+
+/// Removes what late requests have left of the calls that were erased on a day. Run it for each day, some minutes after its
+/// end, in UTC.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Sweep {
+    /// The day on which the calls were erased, in UTC, such as 2025-10-20.
+    #[arg(value_name = "DAY")]
+    day: Day,
+
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+#[derive(Debug, Args)]
+struct OneCall {
+    /// The id of the call, as `verbale list` prints it.
+    #[arg(value_name = "CALL")]
+    call: String,
+
+    #[command(flatten)]
+    log: LogArguments,
+
+    /// Does not ask.
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Erase {
+    /// Erases the call. Returns the exit status.
+    pub async fn run(self, out: &mut dyn Write) -> Result<u8, Failure> {
+        let (log, call_id) = self.call.open().await?;
+        let header = log.read_header(&call_id).await?;
+        let what = match &header {
+            Some(header) => described(header),
+            // Its items may be there without a header, and late ones are refused from now on.
+            None => format!("call {call_id}, which has no header"),
+        };
+        self.call.confirm(&format!("This erases {what}, for good."))?;
+        log.erase_call(&call_id).await?;
+        writeln!(out, "erased {what}")?;
+        Ok(0)
+    }
+}
+
+impl Hold {
+    /// Holds the call. Returns the exit status.
+    pub async fn run(self, out: &mut dyn Write) -> Result<u8, Failure> {
+        self.call.change(out, &CallChange::Hold, "holds", "held").await
+    }
+}
+
+impl Release {
+    /// Releases the call. Returns the exit status.
+    pub async fn run(self, out: &mut dyn Write) -> Result<u8, Failure> {
+        self.call.change(out, &CallChange::Release, "ends the hold of", "released").await
+    }
+}
+
+impl Sweep {
+    /// Sweeps the day. Returns the exit status.
+    pub async fn run(self, out: &mut dyn Write) -> Result<u8, Failure> {
+        let swept = self.log.open().await?.sweep(self.day).await?;
+        for call_id in &swept {
+            writeln!(out, "{call_id}")?;
+        }
+        note(&format!("{} swept", count(swept.len() as u64, "erased call")));
+        Ok(0)
+    }
+}
+
+impl OneCall {
+    async fn open(&self) -> Result<(Log, CallId), Failure> {
+        let call_id = CallId::new(self.call.as_str())?;
+        Ok((self.log.open().await?, call_id))
+    }
+
+    async fn change(&self, out: &mut dyn Write, change: &CallChange, does: &str, done: &str) -> Result<u8, Failure> {
+        let (log, call_id) = self.open().await?;
+        let header = log.read_header(&call_id).await?;
+        let header = header.ok_or_else(|| Failure::NotFound(format!("the log has no call {call_id}")))?;
+        self.confirm(&format!("This {does} {}.", described(&header)))?;
+        let header = log.change_call(&call_id, change).await?;
+        writeln!(out, "{done} {}", described(&header))?;
+        Ok(0)
+    }
+
+    /// Asks the person at the terminal, unless `--yes` is given.
+    fn confirm(&self, question: &str) -> Result<(), Failure> {
+        if self.yes {
+            return Ok(());
+        }
+        if !io::stdin().is_terminal() {
+            return Err(Failure::Usage(format!("{question} Add --yes to do it without a terminal that can be asked")));
+        }
+        let _ = write!(io::stderr(), "{question} Go on? [y/N] ");
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        match answer.trim() {
+            "y" | "Y" | "yes" => Ok(()),
+            _ => Err(Failure::Declined),
+        }
+    }
+}
+
+fn described(header: &CallHeader) -> String {
+    let started = utc(header.started_ms());
+    match header.call_end() {
+        Some(end) => {
+            format!("call {} of {started} UTC with {}", header.call_id(), count(end.messages.into(), "message"))
+        }
+        None => format!("call {} of {started} UTC, which is live", header.call_id()),
+    }
+}

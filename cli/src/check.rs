@@ -1,0 +1,200 @@
+//! `verbale check`: what is wrong with a call, or with the calls of a day.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use verbale::bedrock::{BedrockMessage, ConverseRequest, Profile, validate};
+use verbale::conversation::ToolOutcome;
+use verbale::log::{CallId, CallQuery, Day, LoggedCall, Tenant};
+use verbale::{MessageWrapper, MessagesManager};
+
+use crate::command::json_line;
+use crate::failure::{DIFFERENT, EXIT_STATUS, Failure};
+use crate::log::{Log, LogArguments};
+use crate::text::{count, place, visible};
+
+/// Checks a call, or all calls of a day.
+///
+/// A call is checked for messages and contents that are missing or cannot be read, for tool calls whose outcome nobody
+/// knows, and for a conversation that Bedrock would refuse. What was said is not shown. The exit status is 6 if something is
+/// wrong.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Arguments {
+    /// The id of the call, as `verbale list` prints it.
+    #[arg(value_name = "CALL", required_unless_present = "day", conflicts_with = "day")]
+    call: Option<String>,
+
+    /// Checks the calls that started on this day, in UTC, such as 2025-10-20.
+    #[arg(long, value_name = "DAY")]
+    day: Option<Day>,
+
+    /// The tenant of the day's calls. Without it, calls without a tenant are checked.
+    #[arg(long, value_name = "TENANT", requires = "day")]
+    tenant: Option<String>,
+
+    #[command(flatten)]
+    log: LogArguments,
+
+    /// Prints one JSON object for each problem.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something that is wrong with a call. It contains nothing that was said.
+#[derive(Debug, PartialEq, Serialize)]
+struct Problem {
+    kind: &'static str,
+    text: String,
+}
+
+/// A problem of a call, for programs.
+#[derive(Debug, Serialize)]
+struct Found<'a> {
+    call: &'a str,
+    #[serde(flatten)]
+    problem: &'a Problem,
+}
+
+/// Checks the calls. Returns the exit status.
+pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let log = arguments.log.open().await?;
+    let mut checked = Checked { json: arguments.json, calls: 0, wrong: 0, problems: 0 };
+    match (arguments.call, arguments.day) {
+        (Some(call), _) => {
+            let call_id = CallId::new(call)?;
+            let call = log.read_call(&call_id).await?;
+            if call.is_empty() {
+                return Err(Failure::NotFound(format!(
+                    "the log has no call {call_id}; `verbale list` shows those of a day"
+                )));
+            }
+            checked.call(out, &call_id, call)?;
+        }
+        (None, day) => {
+            let mut query = CallQuery::of_day(day.ok_or_else(|| Failure::Usage("name a call, or a --day".to_owned()))?);
+            query.tenant = arguments.tenant.map(Tenant::new).transpose()?;
+            checked.day(out, &log, query).await?;
+        }
+    }
+    if !arguments.json {
+        let found = match checked.problems {
+            0 => "nothing is wrong".to_owned(),
+            problems => format!("{} in {}", count(problems, "problem"), count(checked.wrong, "call")),
+        };
+        writeln!(out, "{} checked: {found}", count(checked.calls, "call"))?;
+    }
+    Ok(if checked.problems == 0 { 0 } else { DIFFERENT })
+}
+
+/// What was checked so far.
+struct Checked {
+    json: bool,
+    calls: u64,
+    wrong: u64,
+    problems: u64,
+}
+
+impl Checked {
+    async fn day(&mut self, out: &mut dyn Write, log: &Log, mut query: CallQuery) -> Result<(), Failure> {
+        loop {
+            let page = log.list_calls(&query).await?;
+            for header in &page.calls {
+                let call = log.read_call(header.call_id()).await?;
+                // It may have been erased since it was listed.
+                if !call.is_empty() {
+                    self.call(out, header.call_id(), call)?;
+                }
+            }
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn call(&mut self, out: &mut dyn Write, call_id: &CallId, call: LoggedCall) -> Result<(), Failure> {
+        let problems = problems_of(call);
+        self.calls += 1;
+        self.wrong += u64::from(!problems.is_empty());
+        self.problems += problems.len() as u64;
+        for problem in &problems {
+            if self.json {
+                json_line(out, &Found { call: call_id.as_str(), problem })?;
+            } else {
+                writeln!(out, "{call_id}: {}", visible(&problem.text))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn problems_of(call: LoggedCall) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut found = |kind, text| problems.push(Problem { kind, text });
+    if call.header.is_none() {
+        found("notOpened", "the call has no header: it is in no list, and nobody can resume it".to_owned());
+    }
+    for problem in &call.problems {
+        found(
+            "content",
+            format!("message {}: content {} is not there: {}", problem.message_id, problem.content_id, problem.error),
+        );
+    }
+    let has_ended = call.ended.is_some();
+    let conversation: MessagesManager<BedrockMessage> = call.restore();
+    for left_out in conversation.left_out() {
+        found("leftOut", format!("{} is left out: {}", place(left_out.position), left_out.reason));
+    }
+    for (tool, outcome) in outcomes(&conversation) {
+        match outcome {
+            None if has_ended => {
+                found("noOutcome", format!("a call of the tool {tool} has no result, and the call has ended"))
+            }
+            Some(ToolOutcome::Unknown) => {
+                found("unknownOutcome", format!("nobody knows whether the tool {tool} has acted; look it up there"));
+            }
+            _ => {}
+        }
+    }
+    match refusals(&conversation) {
+        Ok(rules) => {
+            rules.into_iter().for_each(|text| found("refused", format!("Bedrock would refuse the window: {text}")))
+        }
+        Err(text) => found("refused", text),
+    }
+    problems
+}
+
+/// Returns the tool of each tool call and its outcome, in order.
+fn outcomes(conversation: &MessagesManager<BedrockMessage>) -> Vec<(String, Option<ToolOutcome>)> {
+    let mut outcomes: Vec<(String, Option<ToolOutcome>)> = Vec::new();
+    let mut open: BTreeMap<String, usize> = BTreeMap::new();
+    for message in conversation.meta_messages() {
+        for content in message.message().contents().iter() {
+            if let Some(call) = content.as_tool_call() {
+                open.insert(call.id().as_str().to_owned(), outcomes.len());
+                outcomes.push((visible(call.name().as_str()), None));
+            } else if let Some(result) = content.as_result() {
+                let index = open.get(result.tool_call_id().as_str());
+                if let Some((_, outcome)) = index.and_then(|index| outcomes.get_mut(*index)) {
+                    *outcome = Some(ToolOutcome::from(result));
+                }
+            }
+        }
+    }
+    outcomes
+}
+
+/// Returns the rules that the window breaks, as Bedrock words them.
+fn refusals(conversation: &MessagesManager<BedrockMessage>) -> Result<Vec<String>, String> {
+    let refused = |error: &dyn std::fmt::Display| format!("the window cannot be converted for Bedrock: {error}");
+    let messages = conversation.to_raw().map_err(|error| refused(&error))?;
+    if messages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let input = ConverseRequest::new("model").messages(messages).into_input().map_err(|error| refused(&error))?;
+    Ok(validate(&input, &Profile::default()).iter().map(ToString::to_string).collect())
+}

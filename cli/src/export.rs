@@ -1,0 +1,220 @@
+//! `verbale export`: calls for other programs.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use verbale::bedrock::BedrockMessage;
+use verbale::exchange::{self, Export};
+use verbale::log::{CallId, CallQuery, Day, LoggedCall, Tenant};
+use verbale::message::{Attribute, Text, Timing};
+use verbale::{Content, Message, MessageWrapper, MessagesManager};
+
+use crate::command::{json_line, note};
+use crate::failure::{EXIT_STATUS, Failure};
+use crate::log::LogArguments;
+use crate::text::count;
+
+/// Writes calls for other programs.
+///
+/// `rows` and `csv` have one row for each message, for DuckDB or Athena. The other formats write one call as
+/// other systems keep it, without what they have no place for, which is reported.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Arguments {
+    /// The id of the call, as `verbale list` prints it.
+    #[arg(value_name = "CALL", required_unless_present = "day", conflicts_with = "day")]
+    call: Option<String>,
+
+    /// Writes the calls that started on this day, in UTC, as rows or CSV.
+    #[arg(long, value_name = "DAY")]
+    day: Option<Day>,
+
+    /// The tenant of the day's calls.
+    #[arg(long, value_name = "TENANT", requires = "day")]
+    tenant: Option<String>,
+
+    #[arg(long, value_name = "FORMAT", default_value = "rows")]
+    format: Format,
+
+    /// The file to write. Without it, the standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    /// JSON Lines with a row for each message
+    Rows,
+    /// the same as CSV, with a header line
+    Csv,
+    /// the stored records as JSON Lines, which `jsonl:DIR` logs have, too
+    Records,
+    /// JSON Lines with a line for each part of a message, without loss for most calls
+    JsonLines,
+    /// text as a chat
+    Chat,
+    /// messages of Amazon Bedrock's Converse
+    Converse,
+    /// messages of OpenAI's chat completions
+    Openai,
+    /// versioned JSON
+    Versioned,
+}
+
+/// A message in a table.
+#[derive(Debug, Serialize)]
+struct Row {
+    call: String,
+    seq: u32,
+    id: String,
+    /// `user`, `assistant`, `system` or `summary`.
+    role: String,
+    /// When it was created, in milliseconds since the Unix epoch.
+    at_ms: Option<i64>,
+    /// When its speech began and ended.
+    start_ms: Option<i64>,
+    end_ms: Option<i64>,
+    text: String,
+    /// The part of the text that the caller heard.
+    heard: String,
+    is_interrupted: bool,
+    /// The names of tools that were called, separated by spaces.
+    tools: String,
+}
+
+/// Writes the calls. Returns the exit status.
+pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let log = arguments.log.open().await?;
+    let mut file;
+    let target: &mut dyn Write = match &arguments.output {
+        None => out,
+        Some(path) => {
+            let created = File::create(path);
+            let error = |source| Failure::File { path: path.clone(), source };
+            file = io::BufWriter::new(created.map_err(error)?);
+            &mut file
+        }
+    };
+    let mut written = Written { format: arguments.format, calls: 0, rows: 0 };
+    match (arguments.call, arguments.day) {
+        (Some(call), _) => {
+            let call_id = CallId::new(call)?;
+            let call = log.read_call(&call_id).await?;
+            if call.is_empty() {
+                return Err(Failure::NotFound(format!(
+                    "the log has no call {call_id}; `verbale list` shows those of a day"
+                )));
+            }
+            written.call(target, &call_id, call)?;
+        }
+        (None, day) => {
+            if !matches!(arguments.format, Format::Rows | Format::Csv | Format::Records) {
+                return Err(Failure::Usage(
+                    "the calls of a day are written as rows, csv or records; name one call".to_owned(),
+                ));
+            }
+            let mut query = CallQuery::of_day(day.ok_or_else(|| Failure::Usage("name a call, or a --day".to_owned()))?);
+            query.tenant = arguments.tenant.map(Tenant::new).transpose()?;
+            loop {
+                let page = log.list_calls(&query).await?;
+                for header in &page.calls {
+                    let call = log.read_call(header.call_id()).await?;
+                    written.call(target, header.call_id(), call)?;
+                }
+                match page.next {
+                    Some(next) => query.after = Some(next),
+                    None => break,
+                }
+            }
+        }
+    }
+    target.flush()?;
+    if let Some(path) = &arguments.output {
+        note(&format!("{} written to {}", count(written.calls, "call"), path.display()));
+    }
+    Ok(0)
+}
+
+/// What was written so far.
+struct Written {
+    format: Format,
+    calls: u64,
+    rows: u64,
+}
+
+impl Written {
+    fn call(&mut self, out: &mut dyn Write, call_id: &CallId, call: LoggedCall) -> Result<(), Failure> {
+        self.calls += 1;
+        if self.format == Format::Records {
+            return call.records.iter().try_for_each(|record| json_line(out, record));
+        }
+        let conversation: MessagesManager<BedrockMessage> = call.restore();
+        let export = match self.format {
+            Format::Rows => {
+                return rows(call_id, &conversation).try_for_each(|row| json_line(out, &row));
+            }
+            Format::Csv => {
+                // The line with the names of the columns comes before the first row.
+                let mut csv = csv::WriterBuilder::new().has_headers(self.rows == 0).from_writer(out);
+                for row in rows(call_id, &conversation) {
+                    csv.serialize(row).map_err(io::Error::from)?;
+                    self.rows += 1;
+                }
+                return Ok(csv.flush()?);
+            }
+            Format::Records => return Ok(()),
+            Format::JsonLines => exchange::json_lines::export(&conversation),
+            Format::Chat => exchange::chat::export([(call_id.as_str(), &conversation)]),
+            Format::Converse => exchange::converse::export(&conversation),
+            Format::Openai => exchange::openai::export(&conversation),
+            Format::Versioned => exchange::versioned::export(&conversation),
+        };
+        write(out, &export)
+    }
+}
+
+fn write(out: &mut dyn Write, export: &Export) -> Result<(), Failure> {
+    out.write_all(export.text.as_bytes())?;
+    if !export.text.ends_with('\n') {
+        writeln!(out)?;
+    }
+    if !export.losses.is_empty() {
+        note(&format!("{} of the call are not in this format", count(export.losses.len() as u64, "value")));
+    }
+    Ok(())
+}
+
+fn rows(call_id: &CallId, conversation: &MessagesManager<BedrockMessage>) -> impl Iterator<Item = Row> {
+    let messages = conversation.meta_messages().iter().map(MessageWrapper::message);
+    messages.filter(|message| !message.is_fake()).map(move |message| row(call_id, message))
+}
+
+fn joined<'a>(texts: impl Iterator<Item = &'a Text>) -> String {
+    texts.map(Text::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn row(call_id: &CallId, message: &Message) -> Row {
+    let timing = |timing| message.metadata().timing(timing);
+    let heard = joined(message.heard_contents().texts());
+    let tools: Vec<&str> =
+        message.contents().iter().filter_map(Content::as_tool_call).map(|call| call.name().as_str()).collect();
+    Row {
+        call: call_id.to_string(),
+        seq: message.position().seq(),
+        id: message.id().to_string(),
+        role: message.role().to_string(),
+        at_ms: timing(Timing::Creation),
+        start_ms: timing(Timing::ListenStart).or_else(|| timing(Timing::PlayStart)),
+        end_ms: timing(Timing::ListenEnd).or_else(|| timing(Timing::PlayEnd)),
+        text: joined(message.contents().texts()),
+        heard,
+        is_interrupted: message.metadata().has(Attribute::SpeechInterrupted),
+        tools: tools.join(" "),
+    }
+}

@@ -1,0 +1,199 @@
+//! `verbale why`: what went wrong in a call, and what helps.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use verbale::bedrock::BedrockMessage;
+use verbale::conversation::ToolOutcome;
+use verbale::log::CallId;
+use verbale::message::{Attribute, Timing};
+use verbale::{Content, Message, MessageWrapper, MessagesManager};
+
+use crate::command::json_line;
+use crate::failure::{EXIT_STATUS, Failure};
+use crate::log::LogArguments;
+use crate::show::started_ms;
+use crate::text::{count, place, visible};
+use crate::time::{lasting, since};
+use crate::turn::Turn;
+
+/// Answers that take longer sound like a dead line.
+const SLOW_MS: i64 = 2_000;
+
+/// Says what went wrong in a call, and what helps: slow answers, failures, words that were not heard, tools.
+///
+/// What was said is not shown.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Arguments {
+    /// The id of the call, as `verbale list` prints it.
+    #[arg(value_name = "CALL")]
+    call: String,
+
+    #[command(flatten)]
+    log: LogArguments,
+
+    /// Prints one JSON object for each cause.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something that went wrong. It contains nothing that was said.
+#[derive(Debug, PartialEq, Serialize)]
+struct Cause {
+    at_ms: i64,
+    what: String,
+    /// What helps, if anything does.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    fix: &'static str,
+}
+
+/// Explains the call. Returns the exit status.
+pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let call_id = CallId::new(arguments.call)?;
+    let call = arguments.log.open().await?.read_call(&call_id).await?;
+    if call.is_empty() {
+        return Err(Failure::NotFound(format!("the log has no call {call_id}; `verbale list` shows those of a day")));
+    }
+    let started_ms = started_ms(&call);
+    let conversation: MessagesManager<BedrockMessage> = call.restore();
+    let causes = causes_of(&conversation, started_ms);
+    for cause in &causes {
+        if arguments.json {
+            json_line(out, cause)?;
+            continue;
+        }
+        writeln!(out, "{}  {}", since(started_ms, cause.at_ms), cause.what)?;
+        if !cause.fix.is_empty() {
+            writeln!(out, "         {}", cause.fix)?;
+        }
+    }
+    if causes.is_empty() && !arguments.json {
+        writeln!(out, "nothing went wrong that the log knows of")?;
+    }
+    Ok(0)
+}
+
+fn causes_of(conversation: &MessagesManager<BedrockMessage>, started_ms: i64) -> Vec<Cause> {
+    let mut causes = Causes::default();
+    for message in conversation.meta_messages().iter().map(MessageWrapper::message) {
+        if let Some(turn) = message.metadata().turn().and_then(Turn::read) {
+            turn.all().for_each(|turn| causes.turn(turn));
+        }
+        causes.message(message);
+    }
+    for left_out in conversation.left_out() {
+        let what = format!("{} is left out: {}", place(left_out.position), visible(&left_out.reason));
+        causes.add(started_ms, what, "");
+    }
+    causes.0.sort_by_key(|cause| cause.at_ms);
+    causes.0
+}
+
+#[derive(Default)]
+struct Causes(Vec<Cause>);
+
+impl Causes {
+    fn add(&mut self, at_ms: i64, what: String, fix: &'static str) {
+        self.0.push(Cause { at_ms, what, fix });
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        let failures: Vec<&str> = turn.requests.iter().filter_map(|request| request.failure.as_deref()).collect();
+        if let Some(first_ms) = turn.first_token_ms().filter(|first_ms| *first_ms > SLOW_MS) {
+            let (why, fix) = slowness(turn);
+            self.add(turn.start_ms, format!("the answer began after {}: {why}", lasting(first_ms)), fix);
+        }
+        if !failures.is_empty() {
+            let what = format!("{} to the model failed: {}", count(failures.len() as u64, "request"), names(&failures));
+            self.add(turn.start_ms, what, fix_of(&failures));
+        }
+        if let Some(reason) = turn.reason.as_deref() {
+            let fix = match reason {
+                "maxTokens" => "raise the limit of tokens of an answer",
+                "filtered" => "look at the guardrail, or at the instructions",
+                "contextFull" => "give the policy a smaller budget",
+                "blank" => "the model answered with nothing; look at the instructions",
+                "tooManyToolRounds" => "raise the limit of tool rounds, or offer tools that do more at once",
+                _ => fix_of(&[reason]),
+            };
+            self.add(turn.start_ms, format!("the turn was {}: {}", visible(&turn.end), visible(reason)), fix);
+        }
+        for request in &turn.requests {
+            for switch in &request.switches {
+                self.add(turn.start_ms + request.after_ms, format!("another model answered: {}", visible(switch)), "");
+            }
+            for repair in &request.repairs {
+                self.add(
+                    turn.start_ms + request.after_ms,
+                    format!("the request was repaired: {}", visible(repair)),
+                    "",
+                );
+            }
+        }
+        if turn.fillers > 0 {
+            let what = format!("the caller waited through {}", count(turn.fillers.into(), "filler"));
+            self.add(turn.start_ms, what, "a tool or the model was slow; `verbale show` has their times");
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        let metadata = message.metadata();
+        let at_ms = metadata.timing(Timing::PlayEnd).or_else(|| metadata.timing(Timing::Creation)).unwrap_or_default();
+        if let Some(heard) = message.heard() {
+            let length: usize = message.contents().texts().map(|text| text.len()).sum();
+            let percent = 100 * heard.len() / length.max(1);
+            if percent < 100 {
+                let what = match metadata.has(Attribute::SpeechInterrupted) {
+                    true => format!("the caller interrupted after {percent}% of the words"),
+                    false => format!("only {percent}% of the words were played"),
+                };
+                self.add(at_ms, what, "");
+            }
+        }
+        for result in message.contents().iter().filter_map(Content::as_result) {
+            let tool = visible(result.name().as_str());
+            match ToolOutcome::from(result) {
+                ToolOutcome::Unknown => {
+                    let fix = "look it up there; a tool with a `resume` handler is looked up by itself";
+                    self.add(at_ms, format!("nobody knows whether the tool {tool} has acted"), fix);
+                }
+                ToolOutcome::Failed => {
+                    self.add(at_ms, format!("the tool {tool} failed"), "`verbale show` has its error")
+                }
+                ToolOutcome::NotRun => {
+                    self.add(at_ms, format!("the tool {tool} was not run"), "`verbale show` has the reason")
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns why the first token was late, and what helps.
+fn slowness(turn: &Turn) -> (String, &'static str) {
+    let answered = turn.requests.iter().find_map(|request| Some((request, request.first_token_ms?)));
+    let Some((request, token_ms)) = answered.filter(|(request, token_ms)| request.after_ms <= *token_ms) else {
+        return ("the requests before it failed".to_owned(), "");
+    };
+    let tokens = request.input.unwrap_or_default();
+    let took = lasting(token_ms);
+    let why = format!("the model took {took} for a prompt of {tokens} tokens, {} of them cached", request.cache_read);
+    (why, "shorten the prompt with a policy, set cache points, or choose a faster model or latency mode")
+}
+
+fn fix_of(failures: &[&str]) -> &'static str {
+    match failures.first().copied().unwrap_or_default() {
+        "throttled" => "raise the quota of the model, or add another one with `or_else`",
+        "timeout" => "the model was too slow; add another one with `or_else`, or allow more time",
+        "unavailable" | "unreachable" => "look at the network and the region, or add another model with `or_else`",
+        "denied" => "check the credentials, and that the account may use the model",
+        "refused" | "invalid" => "the provider refused the prompt; `verbale check` shows what is wrong with it",
+        _ => "",
+    }
+}
+
+fn names(failures: &[&str]) -> String {
+    visible(&failures.join(", "))
+}
