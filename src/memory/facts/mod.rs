@@ -12,7 +12,7 @@ mod tokens;
 use std::fmt;
 
 pub use rules::RuleFactFinder;
-pub(crate) use source::Source;
+pub(crate) use source::{Removed, Source};
 pub(crate) use table::FactTable;
 
 use crate::message::{Message, Text};

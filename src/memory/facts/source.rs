@@ -1,123 +1,350 @@
 //! [`Source`]: the values of a text, which checks that another text has no others.
+//!
+//! Left alone, because faithful summaries differ there: counts up to 12 without a unit, the first word of a sentence
+//! unless a name follows, single capitalised words in languages that capitalise all nouns, and a year that the source
+//! omits. A sum or a product is accepted beside its terms.
+
+mod value;
 
 use std::collections::HashSet;
 
+use serde_json::Value as Json;
+
 use super::language::WORDS;
 use super::tokens::{Token, tokens};
+use value::{Value, key, numbers, value};
 
 /// The values that a summary may hold: those of the words that it summarises.
 #[derive(Default)]
 pub(crate) struct Source {
-    keys: HashSet<String>,
-    /// Spelled codes, joined.
+    words: HashSet<String>,
+    /// Ids, codes and e-mail addresses.
+    codes: HashSet<String>,
+    numbers: HashSet<String>,
+    /// Numbers within dates and compounds, which are no amounts.
+    pieces: HashSet<String>,
+    days: HashSet<(u32, u32)>,
+    years: HashSet<u32>,
+    months: HashSet<u32>,
+    weekdays: HashSet<usize>,
+    times: HashSet<u32>,
+    /// Codes and numbers that were said in pieces, joined.
     spelled: Vec<String>,
 }
 
+/// The numbers of sentences that were removed, by the kind of the first value that the source lacks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Removed {
+    pub codes: usize,
+    pub numbers: usize,
+    pub amounts: usize,
+    pub dates: usize,
+    pub times: usize,
+    pub names: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Code,
+    Number,
+    Amount,
+    Date,
+    Time,
+    Name,
+}
+
+/// The greatest count that is left alone.
+const SMALL: u32 = 12;
+/// The length from which a part of a spelled code counts.
+const PART: usize = 4;
+
 impl Source {
-    /// Reads the values of a text.
-    pub fn new(text: &str) -> Self {
+    /// Reads the values of the lines of [`Summarizing::for_model`](crate::manager::Summarizing::for_model).
+    pub fn new(lines: &str) -> Self {
         let mut source = Self::default();
-        let mut run = String::new();
-        for token in tokens(text) {
-            let is_short = token.text.chars().count() <= 4;
-            if token.is_spelled() || (token.has_digit() && is_short) {
-                run.push_str(&key(token.text));
-            } else if !run.is_empty() {
-                source.spelled.push(std::mem::take(&mut run));
+        for line in lines.lines() {
+            match serde_json::from_str(line) {
+                Ok(json) => source.read_json(&json),
+                Err(_) => source.read(line),
             }
-            for part in parts(token.text).chain([token.text]) {
-                source.keys.insert(key(part));
-            }
-            source.keys.extend(WORDS.number(&token.lower).map(|number| number.to_string()));
-            source.keys.extend(WORDS.month(&token.lower).map(|month| month.to_string()));
         }
-        source.spelled.push(run);
         source
     }
 
+    fn read_json(&mut self, json: &Json) {
+        match json {
+            Json::String(text) => match serde_json::from_str(text) {
+                Ok(inner @ (Json::Object(_) | Json::Array(_))) => self.read_json(&inner),
+                _ => self.read(text),
+            },
+            Json::Array(items) => items.iter().for_each(|item| self.read_json(item)),
+            Json::Object(fields) => {
+                for (name, field) in fields {
+                    self.read(name);
+                    self.read_json(field);
+                }
+            }
+            Json::Number(number) => self.read(&number.to_string()),
+            Json::Null | Json::Bool(_) => {}
+        }
+    }
+
+    fn read(&mut self, text: &str) {
+        let tokens = tokens(text);
+        self.read_spelled(&tokens);
+        let mut next = 0;
+        for (at, token) in tokens.iter().enumerate() {
+            self.words.insert(token.lower.clone());
+            self.words.extend(parts(&token.lower).map(str::to_owned));
+            self.codes.insert(key(token.text));
+            self.codes.extend(parts(token.text).filter(|part| part.len() > 2).map(key));
+            if let Some(clock) = token.text.split_once('T').map(|(_, time)| time).filter(|time| time.contains(':')) {
+                let clock = clock.split(['+', 'Z', '-']).next().unwrap_or(clock);
+                if let Some((found, _)) = value(&super::tokens::tokens(clock), 0) {
+                    self.add(found);
+                }
+            }
+            if at >= next
+                && let Some((found, length)) = value(&tokens, at)
+            {
+                next = at + length;
+                self.add(found);
+            }
+            if token.has_digit() && !token.is_code() {
+                self.numbers.insert(key(token.text));
+                self.pieces.extend(parts(token.text).map(key));
+            }
+        }
+    }
+
+    fn add(&mut self, found: Value) {
+        match found {
+            Value::Date { days, year } => {
+                self.pieces.extend(days.iter().flat_map(|(a, b)| [a.to_string(), b.to_string()]));
+                self.months.extend(days.iter().map(|(month, _)| month));
+                self.days.extend(days);
+                self.years.extend(year);
+                self.pieces.extend(year.map(|year| year.to_string()));
+            }
+            Value::Month(month) => drop(self.months.insert(month)),
+            Value::Weekday(day) => drop(self.weekdays.insert(day)),
+            Value::Time(times) => self.times.extend(times),
+            Value::Number { key, .. } => drop(self.numbers.insert(key)),
+            Value::Words(parts) => {
+                // "One forty six" can be 146.
+                let found = numbers(&parts);
+                self.numbers.insert(found.iter().map(u32::to_string).collect());
+                self.numbers.extend(parts.iter().chain(&found).map(u32::to_string));
+            }
+            Value::Mail(text) => drop(self.codes.insert(text)),
+            Value::Code(_) | Value::Name => {}
+        }
+    }
+
+    /// Joins letters and digits that were said one by one, or a few at a time.
+    fn read_spelled(&mut self, tokens: &[Token<'_>]) {
+        let mut run = (String::new(), 0);
+        for token in tokens {
+            let is_short = token.text.chars().count() == 1 || (token.text.len() <= 4 && is_digits(token.text));
+            let number = WORDS.number_parts(&token.lower);
+            match number {
+                Some(parts) => run.0.extend(numbers(&parts).iter().map(u32::to_string)),
+                None if is_short => run.0.push_str(&token.lower),
+                None => {
+                    let (said, count) = std::mem::take(&mut run);
+                    self.spelled.extend((count > 1).then_some(said));
+                    continue;
+                }
+            }
+            run.1 += 1;
+        }
+        self.spelled.extend((run.1 > 1).then_some(run.0));
+    }
+
     /// Returns the text without the sentences that hold a value that the source lacks, and the number of these sentences.
-    pub fn checked(&self, text: &str) -> (String, usize) {
+    pub fn checked(&self, text: &str) -> (String, Removed) {
         let has_nouns = WORDS.capitalises_nouns(tokens(text).iter().map(|token| token.lower.as_str()));
         let mut kept = String::new();
-        let mut removed = 0;
+        let mut removed = Removed::default();
         for sentence in sentences(text) {
-            if self.holds(sentence, has_nouns) {
-                kept.push_str(sentence);
-            } else {
-                removed += 1;
+            match self.lacks(&tokens(sentence), has_nouns) {
+                None => kept.push_str(sentence),
+                Some(kind) => removed.count(kind),
             }
         }
         (kept, removed)
     }
 
-    fn holds(&self, sentence: &str, has_nouns: bool) -> bool {
-        let tokens = tokens(sentence);
-        let is_capitalised = |at: Option<usize>| {
-            at.and_then(|at| tokens.get(at)).is_some_and(|token: &Token<'_>| token.is_capitalised())
+    /// Returns the kind of the first value that the source lacks.
+    fn lacks(&self, tokens: &[Token<'_>], has_nouns: bool) -> Option<Kind> {
+        let mut at = 0;
+        let mut terms = Vec::new();
+        let mut totals = Vec::new();
+        while let Some(token) = tokens.get(at) {
+            if let Some(length) = self.joined(tokens, at) {
+                at += length;
+                continue;
+            }
+            let Some((found, length)) = value(tokens, at) else {
+                at += 1;
+                continue;
+            };
+            let has = match &found {
+                Value::Name => !self.is_name(tokens, at, has_nouns) || self.has_name(token),
+                Value::Number { key, .. } => {
+                    let has = self.has(&found, token);
+                    let number = key.parse::<f64>().unwrap_or_default();
+                    if has {
+                        terms.push(number)
+                    } else {
+                        totals.push((number, kind(&found)))
+                    }
+                    true
+                }
+                found => self.has(found, token),
+            };
+            if !has {
+                return Some(kind(&found));
+            }
+            at += length;
+        }
+        let is_total = |total: &f64| {
+            let is = |value: f64| (value - total).abs() < 0.005;
+            let pairs = || terms.iter().enumerate().flat_map(|(at, a)| terms.iter().skip(at + 1).map(move |b| (a, b)));
+            is(terms.iter().sum()) || pairs().any(|(a, b)| is(a + b) || is((a - b).abs()) || is(a * b))
         };
-        let is_name = |at: usize, token: &Token<'_>| {
-            let is_beside = is_capitalised(at.checked_add(1)) || (at > 1 && is_capitalised(at.checked_sub(1)));
-            token.is_capitalised()
-                && !WORDS.stopwords.contains(token.lower.as_str())
-                && (is_beside || !(has_nouns || token.is_first))
-        };
-        tokens.iter().enumerate().all(|(at, token)| {
-            let is_value = token.has_digit() || token.is_code() || token.text.contains('@') || is_name(at, token);
-            !is_value || self.has(token)
-        })
+        totals.iter().find(|(total, _)| !is_total(total)).map(|(_, kind)| *kind)
     }
 
-    fn has(&self, token: &Token<'_>) -> bool {
-        let whole = key(token.text);
-        let is_spelled = || whole.len() > 2 && self.spelled.iter().any(|run| run.contains(&whole));
-        let month = || WORDS.month(&token.lower).is_some_and(|month| self.keys.contains(&month.to_string()));
-        // An id is never accepted by its parts, as these occur in other ids.
-        let by_parts = || {
-            let is_number = |part: &str| part.chars().all(char::is_numeric) || !token.has_digit();
-            parts(token.text).count() > 1 && parts(token.text).all(|part| is_number(part) && self.has_part(part))
-        };
-        self.has_part(token.text) || is_spelled() || month() || by_parts()
+    fn has(&self, value: &Value, token: &Token<'_>) -> bool {
+        match value {
+            Value::Date { days, year } => {
+                let is_year = year.is_none_or(|year| self.years.is_empty() || self.years.contains(&year));
+                // The month and the day may have been said apart.
+                let apart = |(month, day): &(u32, u32)| {
+                    self.months.contains(month) && self.words.iter().any(|word| is_ordinal_of(word, *day))
+                };
+                is_year && days.iter().any(|day| self.days.contains(day) || apart(day))
+            }
+            Value::Month(month) => self.months.contains(month) || self.words.contains(&token.lower),
+            Value::Weekday(day) => self.weekdays.contains(day) || self.words.contains(&token.lower),
+            Value::Time(times) => times.iter().any(|time| self.times.contains(time)),
+            Value::Number { key, is_plain, is_amount } => {
+                let is_small = *is_plain && key.parse().is_ok_and(|count: u32| count <= SMALL);
+                let is_piece = || self.pieces.contains(key) || self.codes.contains(key) || self.is_spelled(key);
+                is_small || self.numbers.contains(key) || (!is_amount && is_piece())
+            }
+            Value::Words(parts) => numbers(parts).iter().all(|number| {
+                let is_vague = *number <= SMALL || matches!(number, 100 | 1_000);
+                is_vague || self.numbers.contains(&number.to_string()) || self.pieces.contains(&number.to_string())
+            }),
+            Value::Mail(text) => self.codes.contains(text),
+            Value::Code(code) => {
+                let is_word = !token.has_digit() && parts(&token.lower).all(|part| self.words.contains(part));
+                let is_known = WORDS.acronyms.contains(token.lower.as_str());
+                is_word || is_known || self.codes.contains(code) || self.is_spelled(code) || self.by_parts(token)
+            }
+            Value::Name => true,
+        }
     }
 
-    fn has_part(&self, part: &str) -> bool {
-        let lower = part.to_lowercase();
-        let possessive = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s"));
-        [Some(lower.as_str()), possessive, ordinal(&lower)]
-            .into_iter()
-            .flatten()
-            .any(|form| self.keys.contains(&key(form)))
+    /// Returns whether all parts of a compound stand in the source, none of which is an id.
+    fn by_parts(&self, token: &Token<'_>) -> bool {
+        let is_part = |part: &str| {
+            let is_number = is_digits(part);
+            (is_number && (self.numbers.contains(&key(part)) || self.pieces.contains(&key(part))))
+                || (!part.contains(char::is_numeric) && part.len() > 2 && self.words.contains(&part.to_lowercase()))
+        };
+        !token.text.contains('_') && parts(token.text).count() > 1 && parts(token.text).all(is_part)
+    }
+
+    fn is_spelled(&self, code: &str) -> bool {
+        self.spelled.iter().any(|said| said == code || (code.len() >= PART && said.contains(code)))
+    }
+
+    /// Returns the number of words from `at` that together are a number or code of the source.
+    fn joined(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
+        let is_piece = |token: &&Token<'_>| token.is_spelled() || is_digits(token.text);
+        let length = tokens.iter().skip(at).take_while(is_piece).count();
+        let code: String = tokens.iter().skip(at).take(length).map(|token| token.lower.as_str()).collect();
+        (length > 1 && (self.codes.contains(&code) || self.is_spelled(&code))).then_some(length)
+    }
+
+    fn is_name(&self, tokens: &[Token<'_>], at: usize, has_nouns: bool) -> bool {
+        let Some(token) = tokens.get(at) else { return false };
+        let is_unknown = |token: &Token<'_>| {
+            token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str()) && !self.has_name(token)
+        };
+        let is_heading = tokens.iter().take_while(|token| !token.is_label).all(|token| !token.ends_clause)
+            && tokens.iter().skip(at).take(4).any(|token| token.is_label);
+        let is_beside = |at: Option<usize>, is: &dyn Fn(&Token<'_>) -> bool| {
+            at.and_then(|at| tokens.get(at)).is_some_and(|token| !token.is_label && is(token))
+        };
+        let (before, after) = (at.checked_sub(1), at.checked_add(1));
+        let is_capital = |token: &Token<'_>| token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str());
+        let has_name = if has_nouns {
+            is_beside(before, &is_unknown) || is_beside(after, &is_unknown)
+        } else {
+            !token.is_first || (!token.ends_clause && is_beside(after, &is_capital))
+        };
+        is_unknown(token) && has_name && !is_heading
+    }
+
+    fn has_name(&self, token: &Token<'_>) -> bool {
+        let has = |word: &str| {
+            let one = ["'s", "’s", "es", "s", "'", "’"].iter().filter_map(|end| word.strip_suffix(end));
+            let mut forms = one.chain([word]);
+            forms.any(|form| self.words.contains(form) || self.words.contains(&format!("{form}s")))
+        };
+        has(&token.lower) || parts(&token.lower).all(has) || self.is_spelled(&token.lower)
     }
 }
 
-/// Returns the number of an ordinal or a time, such as `24th`.
-fn ordinal(word: &str) -> Option<&str> {
-    let number = ["st", "nd", "rd", "th", "am", "pm"].iter().find_map(|end| word.strip_suffix(end))?;
-    number.ends_with(|c: char| c.is_numeric()).then_some(number)
+impl Removed {
+    /// Returns the number of all removed sentences.
+    pub fn all(self) -> usize {
+        self.codes + self.numbers + self.amounts + self.dates + self.times + self.names
+    }
+
+    fn count(&mut self, kind: Kind) {
+        let count = match kind {
+            Kind::Code => &mut self.codes,
+            Kind::Number => &mut self.numbers,
+            Kind::Amount => &mut self.amounts,
+            Kind::Date => &mut self.dates,
+            Kind::Time => &mut self.times,
+            Kind::Name => &mut self.names,
+        };
+        *count += 1;
+    }
+}
+
+fn kind(value: &Value) -> Kind {
+    match value {
+        Value::Date { .. } | Value::Month(_) | Value::Weekday(_) => Kind::Date,
+        Value::Time(_) => Kind::Time,
+        Value::Number { is_amount: true, .. } => Kind::Amount,
+        Value::Number { .. } | Value::Words(_) => Kind::Number,
+        Value::Mail(_) | Value::Code(_) => Kind::Code,
+        Value::Name => Kind::Name,
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Returns whether a word says the day of a month, such as `24th`.
+fn is_ordinal_of(word: &str, day: u32) -> bool {
+    let end = word.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0);
+    end.is_some_and(|end| {
+        let (number, rest) = word.split_at(end);
+        number.parse() == Ok(day) && ["st", "nd", "rd", "th", "."].contains(&rest)
+    })
 }
 
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '@' && c != '.' && c != ',')
-        .filter(|part| !part.is_empty())
-}
-
-/// Returns the form in which two spellings of a value are equal: its letters and digits in lower case. An amount has no
-/// thousands separators, no leading zeros and no zero cents.
-fn key(text: &str) -> String {
-    let is_number = text.chars().all(|c| !c.is_alphabetic());
-    let text =
-        if is_number { [".00", ",00"].iter().find_map(|cents| text.strip_suffix(cents)).unwrap_or(text) } else { text };
-    // A decimal point separates; a comma or point before three digits groups.
-    let mut form = String::new();
-    for (at, c) in text.char_indices() {
-        let digits = || text.get(at + 1..).unwrap_or_default().chars().take_while(char::is_ascii_digit).count();
-        if c.is_alphanumeric() {
-            form.extend(c.to_lowercase());
-        } else if is_number && matches!(c, '.' | ',') && digits() != 3 && digits() > 0 {
-            form.push('.');
-        }
-    }
-    let short = form.trim_start_matches('0');
-    if is_number && !short.is_empty() { short.to_owned() } else { form }
+    text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
 }
 
 /// Splits a text after each sentence, semicolon and line. The pieces joined are the text.
@@ -127,10 +354,12 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         let ends = |(at, c): (usize, char)| {
             let after = at + c.len_utf8();
             let is_end = match c {
-                '\n' | '。' | '！' | '？' => true,
-                '.' | '!' | '?' | ';' | '…' => {
-                    rest.get(after..).is_some_and(|next| next.starts_with(char::is_whitespace))
-                }
+                '\n' | ';' | '。' | '！' | '？' => true,
+                // A small letter follows an abbreviation.
+                '.' | '!' | '?' | '…' => rest.get(after..).is_some_and(|next| {
+                    let first = next.trim_start().chars().next();
+                    next.starts_with(char::is_whitespace) && !first.is_some_and(char::is_lowercase)
+                }),
                 _ => false,
             };
             is_end.then_some(after)
@@ -143,39 +372,6 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CALL: &str = "caller: I'm Mia Li, user K L 3 0 5 T, on 2024-05-24, with three bags.\n\
-        tool: total $1,250.00, reservation JFK_88 for mia.li@example.com";
-
-    #[test]
-    fn faithful_summary_passes_untouched() {
-        for faithful in [
-            "The caller is Mia Li. Her id is KL305T; she has 3 bags. She pays 1250 dollars.",
-            "Mia's flight is on May 24th. It costs $1,250, for JFK_88 and mia.li@example.com.",
-            "Die Anruferin ist Mia Li und hat eine Reise und die Frage nach dem Preis.\n",
-        ] {
-            assert_eq!(Source::new(CALL).checked(faithful), (faithful.to_owned(), 0));
-        }
-    }
-
-    #[test]
-    fn sentence_with_an_invented_value_is_removed() {
-        for invented in [
-            "Her id is KL306T.",
-            "She pays $1,260.",
-            "It is on June 24.",
-            "It is on 2024-05-25.",
-            "She has 4 bags.",
-            "She spoke with Bob.",
-            "Anna Rossi called.",
-            "The booking is JFK_89.",
-            "Write to mia.lo@example.com.",
-            "She pays 12.50 dollars.",
-        ] {
-            let (kept, removed) = Source::new(CALL).checked(&format!("The caller is Mia. {invented} She waits."));
-            assert_eq!((kept.as_str(), removed), ("The caller is Mia. She waits.", 1), "{invented}");
-        }
-    }
-}
+mod recorded_tests;
+#[cfg(test)]
+mod tests;
