@@ -55,9 +55,9 @@ impl Words {
         Some(parts).filter(|parts| !parts.is_empty())
     }
 
-    /// Returns the day of the week, from 0 for Monday, that the word says, in full or abbreviated to three letters or more.
+    /// Returns the day of the week, from 0 for Monday, that the word says, in full or abbreviated to three letters.
     pub fn weekday(&self, word: &str) -> Option<usize> {
-        let is_short = word.chars().count() >= 3 && !self.stopwords.contains(word);
+        let is_short = word.chars().count() == 3 && !self.stopwords.contains(word);
         let is_day = |day: &str| day == word || (is_short && day.starts_with(word));
         entries("days").find_map(|list| list.split(", ").take(7).position(is_day))
     }

@@ -242,7 +242,7 @@ fn names_in(json: &Json, names: &mut HashSet<String>) {
     match json {
         Json::String(text) => match serde_json::from_str(text) {
             Ok(inner @ (Json::Object(_) | Json::Array(_))) => names_in(&inner, names),
-            _ => drop((is_own(text) && !text.contains([' ', ':', '-'])).then(|| names.insert(text.to_lowercase()))),
+            _ => names.extend(Some(text.to_lowercase()).filter(|text| is_own(text) && !text.contains([' ', ':', '-']))),
         },
         Json::Array(items) => items.iter().for_each(|item| names_in(item, names)),
         Json::Object(fields) => {
@@ -264,7 +264,7 @@ fn rules_hold_no_name_of_the_recordings() {
         return;
     }
     // The names of the chat format.
-    ["tool_calls", "tool_call_id"].iter().for_each(|name| drop(names.remove(*name)));
+    names.retain(|name| !["tool_calls", "tool_call_id"].contains(&name.as_str()));
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/memory")];
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -281,4 +281,87 @@ fn rules_hold_no_name_of_the_recordings() {
             }
         }
     }
+}
+
+/// Faithful summaries, written by hand for these recordings.
+const BY_HAND: [(&str, &str); 10] = [
+    (
+        "task-00",
+        "The caller, Mia Li, wanted to fly one way from New York to Seattle on 20 May. She refused insurance. She needed a \
+         departure after 11:00 and chose the cheaper connection, HAT136 with HAT039. She first asked for certificates, then \
+         for the larger one alone. In the end she paid everything with the credit card ending in 7447. Nothing is open.",
+    ),
+    (
+        "task-02",
+        "Omar Davis (user ID omar_davis_3817) wants all his trips downgraded from business to economy. He says that money is \
+         tight. Flights and passengers stay as they are. Refunds go back to the original payment methods. He also asked how \
+         much he saves overall.",
+    ),
+    (
+        "task-04",
+        "The caller is Omar Rossi. He could not remember the reservation for Chicago. He accepted a new economy booking from \
+         EWR to ORD on Saturday's date, May 25th, without insurance. The gift card was too small, so the Visa ending in 6437 \
+         pays the rest. Three checked bags were added later.",
+    ),
+    (
+        "task-06",
+        "Aarav Garcia asked to move trip M05KNL (Atlanta to Philadelphia, ATL–PHL) by one day. It is now on 24 May in the \
+         cheapest economy fare. He agreed to a refund to the original payment method. He is satisfied.",
+    ),
+    (
+        "task-08",
+        "Mohamed Silva asked for the balances of his gift cards and certificates. He wanted to swap trip K1NW8N for a business \
+         round trip on the same dates. Payment order: certificates, gift cards, MasterCard. Booking failed repeatedly, and a \
+         human agent took over.",
+    ),
+    (
+        "task-10",
+        "Mia Kim first wanted Ethan Lopez removed from H9ZU1C, which is not possible. She then asked for the cheapest direct \
+         round trip from New York to the West Coast, 2024-05-20 to 2024-05-25. She took Basic Economy. The smaller gift \
+         card is used first. She refused insurance and extra bags.",
+    ),
+    (
+        "task-14",
+        "Chen Lee asked to upgrade the Boston to Minneapolis trip, YAX4DR. Upgrading both was too expensive. Only Noah was to be \
+         upgraded, with a limit of 600 dollars. Two checked bags come under Chen's Gold membership.",
+    ),
+    (
+        "task-16",
+        "Ethan Martin was upset about a delay of HAT039 between ATL and SEA. He would have preferred a refund. He finally \
+         accepted a certificate of one hundred and fifty dollars.",
+    ),
+    (
+        "task-18",
+        "Amelia Rossi wants to cancel SI5UKW because her plans changed. The assistant refused a refund. She asked for a voucher, \
+         then for 50 percent, then for 10%. She insisted and was handed to a human agent.",
+    ),
+    (
+        "task-20",
+        "James Taylor (james_taylor_7043) switched the outbound flight of 1N99U6, LAS to IAH, to a nonstop one at 1 PM. The \
+         credit card and the certificate were not accepted, so the gift card pays the difference. A checked bag is still \
+         to be removed; a human agent handles that.",
+    ),
+];
+
+#[test]
+fn summaries_by_hand_pass() {
+    let recorded = recorded();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/tau-airline");
+    let (mut read, mut alarms) = (0, Vec::new());
+    for (name, summary) in BY_HAND {
+        let Ok(text) = std::fs::read_to_string(folder.join(format!("{name}.json"))) else { continue };
+        let json: Json = serde_json::from_str(&text).unwrap();
+        let own = json["messages"].as_array().unwrap().last().unwrap().to_string();
+        let Some(lines) = recorded.iter().find(|lines| lines.trim_end().ends_with(&own)) else { continue };
+        let source = Source::new(lines);
+        for sentence in sentences(summary) {
+            read += 1;
+            let (_, removed) = source.checked(sentence);
+            if removed.all() > 0 {
+                alarms.push(format!("{name} {removed:?} {sentence}"));
+            }
+        }
+    }
+    eprintln!("false alarms by hand: {} of {read} sentences {alarms:#?}", alarms.len());
+    assert!(alarms.len() * 20 <= read, "{} of {read}", alarms.len());
 }

@@ -18,6 +18,7 @@ fn faithful_sentence_stays() {
         "Her phone is 555-123-4567. The total of 1,250 and 30 dollars is $1,280.",
         "Open Points: Her number is 555 123 4567. The date is 05/24/2024.",
         "Der Flug am 24. Mai kostet 1.250,00 Euro. Sie hat hundertsechsundvierzig Dollar.",
+        "She swapped it on the same dates. Same price on Friday's flight.",
         "Il volo è il 24 maggio. The fee is thirty dollars, and the ID is known.",
     ] {
         assert_eq!(Source::new(CALL).checked(faithful), (faithful.to_owned(), Removed::default()));
@@ -48,5 +49,28 @@ fn sentence_with_an_invented_value_is_removed() {
         let mut expected = Removed::default();
         expected.count(kind);
         assert_eq!((kept.as_str(), removed), ("The caller is Mia. She waits.", expected), "{invented}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn check_only_removes(call in "\\PC{0,200}", summary in "\\PC{0,200}") {
+        let source = Source::new(&call);
+        let (kept, removed) = source.checked(&summary);
+        proptest::prop_assert_eq!(source.checked(&kept).1, if kept == summary { removed } else { Removed::default() });
+        proptest::prop_assert_eq!(removed.all() == 0, kept == summary);
+        proptest::prop_assert!(sentences(&summary).collect::<String>() == summary);
+    }
+
+    #[test]
+    fn number_that_was_not_said_is_removed(said in 13u32..100_000, told in 13u32..100_000) {
+        let (kept, _) = Source::new(&format!("I pay {said} dollars.")).checked(&format!("It costs ${told}."));
+        proptest::prop_assert_eq!(kept.is_empty(), said != told);
+    }
+
+    #[test]
+    fn id_that_was_not_said_is_removed(said in "[A-Z]{2}[0-9]{4}", told in "[A-Z]{2}[0-9]{4}") {
+        let (kept, _) = Source::new(&format!("It is {said}.")).checked(&format!("The id is {told}."));
+        proptest::prop_assert_eq!(kept.is_empty(), said != told);
     }
 }

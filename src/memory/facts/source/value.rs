@@ -46,7 +46,9 @@ pub(super) fn value(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
     if let Some(month) = month(token) {
         return Some((Value::Month(month), 1));
     }
-    if let Some(day) = WORDS.weekday(&token.lower).filter(|_| token.is_capitalised() || token.lower.len() > 3) {
+    if let Some(day) =
+        WORDS.weekday(token.lower.trim_end_matches("'s")).filter(|_| token.is_capitalised() || token.lower.len() > 3)
+    {
         return Some((Value::Weekday(day), 1));
     }
     if let Some(found) = time(token, next) {
