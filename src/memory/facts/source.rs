@@ -4,14 +4,16 @@
 //! unless a name follows, single capitalised words in languages that capitalise all nouns, and a year that the source
 //! omits. A sum or a product is accepted beside its terms.
 
+mod read;
+mod removed;
 mod value;
 
 use std::collections::HashSet;
 
-use serde_json::Value as Json;
-
 use super::language::WORDS;
 use super::tokens::{Token, tokens};
+use removed::Kind;
+pub(crate) use removed::Removed;
 use value::{Value, key, numbers, value};
 
 /// The values that a summary may hold: those of the words that it summarises.
@@ -32,135 +34,12 @@ pub(crate) struct Source {
     spelled: Vec<String>,
 }
 
-/// The numbers of sentences that were removed, by the kind of the first value that the source lacks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Removed {
-    pub codes: usize,
-    pub numbers: usize,
-    pub amounts: usize,
-    pub dates: usize,
-    pub times: usize,
-    pub names: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Code,
-    Number,
-    Amount,
-    Date,
-    Time,
-    Name,
-}
-
 /// The greatest count that is left alone.
 const SMALL: u32 = 12;
 /// The length from which a part of a spelled code counts.
 const PART: usize = 4;
 
 impl Source {
-    /// Reads the values of the lines of [`Summarizing::for_model`](crate::manager::Summarizing::for_model).
-    pub fn new(lines: &str) -> Self {
-        let mut source = Self::default();
-        for line in lines.lines() {
-            match serde_json::from_str(line) {
-                Ok(json) => source.read_json(&json),
-                Err(_) => source.read(line),
-            }
-        }
-        source
-    }
-
-    fn read_json(&mut self, json: &Json) {
-        match json {
-            Json::String(text) => match serde_json::from_str(text) {
-                Ok(inner @ (Json::Object(_) | Json::Array(_))) => self.read_json(&inner),
-                _ => self.read(text),
-            },
-            Json::Array(items) => items.iter().for_each(|item| self.read_json(item)),
-            Json::Object(fields) => {
-                for (name, field) in fields {
-                    self.read(name);
-                    self.read_json(field);
-                }
-            }
-            Json::Number(number) => self.read(&number.to_string()),
-            Json::Null | Json::Bool(_) => {}
-        }
-    }
-
-    fn read(&mut self, text: &str) {
-        let tokens = tokens(text);
-        self.read_spelled(&tokens);
-        let mut next = 0;
-        for (at, token) in tokens.iter().enumerate() {
-            self.words.insert(token.lower.clone());
-            self.words.extend(parts(&token.lower).map(str::to_owned));
-            self.codes.insert(key(token.text));
-            self.codes.extend(parts(token.text).filter(|part| part.len() > 2).map(key));
-            if let Some(clock) = token.text.split_once('T').map(|(_, time)| time).filter(|time| time.contains(':')) {
-                let clock = clock.split(['+', 'Z', '-']).next().unwrap_or(clock);
-                if let Some((found, _)) = value(&super::tokens::tokens(clock), 0) {
-                    self.add(found);
-                }
-            }
-            if at >= next
-                && let Some((found, length)) = value(&tokens, at)
-            {
-                next = at + length;
-                self.add(found);
-            }
-            if token.has_digit() && !token.is_code() {
-                self.numbers.insert(key(token.text));
-                self.pieces.extend(parts(token.text).map(key));
-            }
-        }
-    }
-
-    fn add(&mut self, found: Value) {
-        match found {
-            Value::Date { days, year } => {
-                self.pieces.extend(days.iter().flat_map(|(a, b)| [a.to_string(), b.to_string()]));
-                self.months.extend(days.iter().map(|(month, _)| month));
-                self.days.extend(days);
-                self.years.extend(year);
-                self.pieces.extend(year.map(|year| year.to_string()));
-            }
-            Value::Month(month) => drop(self.months.insert(month)),
-            Value::Weekday(day) => drop(self.weekdays.insert(day)),
-            Value::Time(times) => self.times.extend(times),
-            Value::Number { key, .. } => drop(self.numbers.insert(key)),
-            Value::Words(parts) => {
-                // "One forty six" can be 146.
-                let found = numbers(&parts);
-                self.numbers.insert(found.iter().map(u32::to_string).collect());
-                self.numbers.extend(parts.iter().chain(&found).map(u32::to_string));
-            }
-            Value::Mail(text) => drop(self.codes.insert(text)),
-            Value::Code(_) | Value::Name => {}
-        }
-    }
-
-    /// Joins letters and digits that were said one by one, or a few at a time.
-    fn read_spelled(&mut self, tokens: &[Token<'_>]) {
-        let mut run = (String::new(), 0);
-        for token in tokens {
-            let is_short = token.text.chars().count() == 1 || (token.text.len() <= 4 && is_digits(token.text));
-            let number = WORDS.number_parts(&token.lower);
-            match number {
-                Some(parts) => run.0.extend(numbers(&parts).iter().map(u32::to_string)),
-                None if is_short => run.0.push_str(&token.lower),
-                None => {
-                    let (said, count) = std::mem::take(&mut run);
-                    self.spelled.extend((count > 1).then_some(said));
-                    continue;
-                }
-            }
-            run.1 += 1;
-        }
-        self.spelled.extend((run.1 > 1).then_some(run.0));
-    }
-
     /// Returns the text without the sentences that hold a value that the source lacks, and the number of these sentences.
     pub fn checked(&self, text: &str) -> (String, Removed) {
         let has_nouns = WORDS.capitalises_nouns(tokens(text).iter().map(|token| token.lower.as_str()));
@@ -297,25 +176,6 @@ impl Source {
             forms.any(|form| self.words.contains(form) || self.words.contains(&format!("{form}s")))
         };
         has(&token.lower) || parts(&token.lower).all(has) || self.is_spelled(&token.lower)
-    }
-}
-
-impl Removed {
-    /// Returns the number of all removed sentences.
-    pub fn all(self) -> usize {
-        self.codes + self.numbers + self.amounts + self.dates + self.times + self.names
-    }
-
-    fn count(&mut self, kind: Kind) {
-        let count = match kind {
-            Kind::Code => &mut self.codes,
-            Kind::Number => &mut self.numbers,
-            Kind::Amount => &mut self.amounts,
-            Kind::Date => &mut self.dates,
-            Kind::Time => &mut self.times,
-            Kind::Name => &mut self.names,
-        };
-        *count += 1;
     }
 }
 

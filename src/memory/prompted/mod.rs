@@ -32,8 +32,9 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The instructions are in the system prompt. The conversation is one user message with the output of
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
 ///
-/// A sentence with an id, number, date or name that neither the call nor the earlier summary holds is removed. If less
-/// than half remains, the model is asked once more, and then the text of
+/// A sentence with an id, number, amount, date, time or name that neither the covered messages nor the earlier summary
+/// hold is removed, and a warning counts these sentences by kind. Another form of a value passes, such as `May 24` for
+/// `2024-05-24`. Counts up to 12 are not checked. If less than half remains, the model is asked once more, and then the text of
 /// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) is the summary.
 ///
 /// If the model fails, a conversation uses the summary of

@@ -116,7 +116,7 @@ const FORMS: [(&str, Rewrite); 6] = [
         rewrite(text, r"\b([01]\d|2[0-3]):(\d\d):00\b", |found| {
             let hour: u32 = found[1].parse().unwrap();
             let half = if hour < 12 { "am" } else { "pm" };
-            format!("{}:{} {half}", if hour % 12 == 0 { 12 } else { hour % 12 }, &found[2])
+            format!("{}:{} {half}", if hour.is_multiple_of(12) { 12 } else { hour % 12 }, &found[2])
         })
     }),
     ("currency in words", |text| {

@@ -5,11 +5,14 @@ use std::str::FromStr;
 use super::super::language::WORDS;
 use super::super::tokens::Token;
 
+/// The days that a date can be: the month, then the day.
+type Days = Vec<(u32, u32)>;
+
 /// A value, found at a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Date {
-        days: Vec<(u32, u32)>,
+        days: Days,
         year: Option<u32>,
     },
     Month(u32),
@@ -94,7 +97,7 @@ fn worded(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
             break;
         }
     }
-    (length > 0).then(|| (Value::Words(parts), length))
+    (length > 0).then_some((Value::Words(parts), length))
 }
 
 /// Returns the numbers that a run of number words can be: `one hundred forty six` is 146, `four two` is 4 and 2.
@@ -177,7 +180,7 @@ fn year(text: &str) -> Option<u32> {
 }
 
 /// Returns the days that a date in digits can be, with the month first, and its year.
-fn date(text: &str) -> Option<(Vec<(u32, u32)>, Option<u32>)> {
+fn date(text: &str) -> Option<(Days, Option<u32>)> {
     let text = text.split_once('T').map_or(text, |(date, _)| date);
     let separator = text.chars().find(|c| !c.is_ascii_digit()).filter(|c| "-/.".contains(*c))?;
     let parts: Vec<u32> = text.split(separator).map(u32::from_str).collect::<Result<_, _>>().ok()?;
