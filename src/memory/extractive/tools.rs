@@ -135,10 +135,13 @@ fn items(result: Vec<Field>, arguments: Vec<Field>, seen: &mut HashMap<u64, u32>
     let mut groups: Vec<Group> = Vec::new();
     let mut fields = result.into_iter().chain(arguments).peekable();
     while let Some(mut field) = fields.next() {
-        if field.key == "first_name"
-            && let Some(last) = fields.next_if(|next| next.key == "last_name")
+        // The parts of a name.
+        let is_word = |value: &str| !value.contains(|c: char| c.is_numeric());
+        if let Some(whole) = field.key.strip_prefix("first_").filter(|_| is_word(&field.value)).map(str::to_owned)
+            && let Some(last) =
+                fields.next_if(|next| next.key.strip_prefix("last_") == Some(whole.as_str()) && is_word(&next.value))
         {
-            field = Field { key: "name".to_owned(), value: format!("{} {}", field.value, last.value), ..field };
+            field = Field { key: whole, value: format!("{} {}", field.value, last.value), ..field };
         }
         let times = seen.entry(Hash::of(&field.value)).or_default();
         // A status keeps its rank however often it is repeated.

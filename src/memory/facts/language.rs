@@ -2,7 +2,7 @@
 //!
 //! A call does not say which language it is in, and callers change it, so the words of all languages count.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 const FILES: [&str; 6] = [
@@ -28,14 +28,58 @@ pub(super) struct Words {
     /// Phrases of wishes, refusals and constraints.
     pub limits: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
+    /// Abbreviations that no value needs.
+    pub acronyms: HashSet<&'static str>,
+    values: HashMap<&'static str, u32>,
+    /// Frequent words of languages that capitalise all nouns.
+    noun_languages: HashSet<&'static str>,
+}
+
+impl Words {
+    /// Returns the number from 0 to 20, the tens, 100 or 1,000 that the word says.
+    pub fn number(&self, word: &str) -> Option<u32> {
+        self.values.get(word).copied()
+    }
+
+    /// Returns the parts of a number in one word, such as `sechsundvierzig` or `forty-six`.
+    pub fn number_parts(&self, word: &str) -> Option<Vec<u32>> {
+        let mut rest = word;
+        let mut parts = Vec::new();
+        while !rest.is_empty() {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
+            let (end, value) = ends.filter_map(|end| Some((end, self.number(rest.get(..end)?)?))).next()?;
+            parts.push(value);
+            rest = rest.get(end..)?;
+            rest = rest.strip_prefix('-').or_else(|| rest.strip_prefix("und")).unwrap_or(rest);
+        }
+        Some(parts).filter(|parts| !parts.is_empty())
+    }
+
+    /// Returns the day of the week, from 0 for Monday, that the word says, in full or abbreviated to three letters.
+    pub fn weekday(&self, word: &str) -> Option<usize> {
+        let is_short = word.chars().count() == 3 && !self.stopwords.contains(word);
+        let is_day = |day: &str| day == word || (is_short && day.starts_with(word));
+        entries("days").find_map(|list| list.split(", ").take(7).position(is_day))
+    }
+
+    /// Returns the month from 1 to 12 that the word says, in full or abbreviated.
+    pub fn month(&self, word: &str) -> Option<usize> {
+        let full = |lists: &str| lists.split(", ").take(12).position(|month| month.starts_with(word));
+        self.months.contains(word).then(|| entries("months").find_map(full)).flatten().map(|at| at + 1)
+    }
+
+    /// Returns whether the words are of a language that capitalises all nouns.
+    pub fn capitalises_nouns<'a>(&self, words: impl Iterator<Item = &'a str>) -> bool {
+        words.filter(|word| self.noun_languages.contains(word)).collect::<HashSet<_>>().len() >= 2
+    }
+}
+
+fn entries(name: &str) -> impl Iterator<Item = &'static str> {
+    FILES.iter().flat_map(|file| file.lines()).filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let lists = |name: &str| {
-        let lines = FILES.iter().flat_map(|file| file.lines());
-        let found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        found.flat_map(|entries| entries.split(", ")).collect::<Vec<_>>()
-    };
+    let lists = |name: &'static str| entries(name).flat_map(|list| list.split(", ")).collect::<Vec<_>>();
     let set = |name| lists(name).into_iter().collect();
     let phrases = |name| lists(name).into_iter().map(|phrase| phrase.split(' ').collect()).collect();
     Words {
@@ -47,8 +91,27 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         corrections: phrases("corrections"),
         limits: phrases("limits"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
+        acronyms: set("acronyms"),
+        values: values(),
+        noun_languages: set("noun language"),
     }
 });
+
+/// The values of the entries of `tens`.
+const TENS: [u32; 19] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 30, 40, 50, 60, 70, 80, 90, 100, 1_000];
+
+fn values() -> HashMap<&'static str, u32> {
+    let lists = [("digits", (0..=10).collect::<Vec<u32>>()), ("ordinals", (1..=10).collect()), ("tens", TENS.to_vec())];
+    let mut found = HashMap::new();
+    for (name, values) in lists {
+        for (entry, value) in entries(name).flat_map(|list| list.split(", ").zip(values.clone()).collect::<Vec<_>>()) {
+            for word in entry.split(' ') {
+                found.entry(word).or_insert(value);
+            }
+        }
+    }
+    found
+}
 
 /// Returns where the words after one of the phrases begin, for each time that one of them occurs.
 pub(super) fn after<'a>(phrases: &'a [Vec<&'static str>], words: &'a [String]) -> impl Iterator<Item = usize> + 'a {

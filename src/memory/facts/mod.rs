@@ -7,6 +7,7 @@ mod choice;
 mod folded;
 mod language;
 mod rules;
+mod source;
 mod table;
 mod tokens;
 
@@ -15,6 +16,7 @@ use std::fmt;
 pub(crate) use choice::holds;
 pub(crate) use folded::Folded;
 pub use rules::RuleFactFinder;
+pub(crate) use source::{Removed, Source};
 pub(crate) use table::FactTable;
 
 use crate::message::{Message, Text};

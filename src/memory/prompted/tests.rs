@@ -145,7 +145,7 @@ async fn summary_is_the_trimmed_text_of_the_answer() {
         stop(StopReason::ToolUse),
         Ok(ModelEvent::Usage(usage)),
     ];
-    let summary = scripted(events).summarize(&call("Hi")).await.unwrap();
+    let summary = scripted(events).summarize(&call("Mia here, on Fri, it costs 3.50")).await.unwrap();
     assert_eq!(summary, Summary { text: "The caller is Mia.".into(), usage });
 }
 
@@ -159,7 +159,10 @@ async fn truncated_answer_ends_after_its_last_sentence() {
         ("word", "word"),
     ] {
         for reason in [StopReason::MaxTokens, StopReason::ContextFull] {
-            let summary = scripted(vec![text(answer), stop(reason)]).summarize(&call("Hi")).await.unwrap();
+            let summary = scripted(vec![text(answer), stop(reason)])
+                .summarize(&call("Mia here, on Fri, it costs 3.50"))
+                .await
+                .unwrap();
             assert_eq!(summary.text, expected);
         }
     }
@@ -170,12 +173,14 @@ async fn long_answer_is_cut_to_the_limit() {
     for sentence in ["Mia wants a ferry. ", "水", "word ", "x", "No. "] {
         let answer: Events =
             std::iter::repeat_with(|| text(sentence)).take(500).chain([stop(StopReason::EndTurn)]).collect();
-        let summary = scripted(answer).with_max_bytes(0).summarize(&call("Hi")).await.unwrap();
+        let summary =
+            scripted(answer).with_max_bytes(0).summarize(&call("Mia here, on Fri, it costs 3.50")).await.unwrap();
         assert!((LEAST_BYTES / 2..=LEAST_BYTES).contains(&summary.text.len()), "{}", summary.text.as_str());
         assert!(summary.text.ends_with(sentence.trim_end()));
     }
     let fits = "Mia wants a ferry. ".repeat(10);
-    let summary = scripted(said(&fits)).with_max_bytes(0).summarize(&call("Hi")).await.unwrap();
+    let summary =
+        scripted(said(&fits)).with_max_bytes(0).summarize(&call("Mia here, on Fri, it costs 3.50")).await.unwrap();
     assert_eq!(summary.text, fits.trim_end());
 }
 
@@ -213,4 +218,27 @@ async fn every_failure_is_reported() {
         assert_eq!((error.kind(), error.is_retryable()), (&expected, retryable));
         assert!(!format!("{error} {error:?}").contains("secret"));
     }
+}
+
+/// Writes the same summary whenever it is asked.
+struct Repeating(&'static str);
+
+impl Model for Repeating {
+    fn generate(&self, _: ModelRequest) -> Generation {
+        Box::pin(Script(said(self.0).into_iter(), false))
+    }
+}
+
+#[tokio::test]
+async fn invented_sentence_is_removed() {
+    let invented = "The caller gave the id KL305T and waits. It costs 99.";
+    let summary = ModelSummarizer::new(Repeating(invented)).summarize(&call("Hi")).await.unwrap();
+    assert_eq!(summary.text, "The caller gave the id KL305T and waits.");
+}
+
+#[tokio::test]
+async fn summary_that_invents_twice_is_replaced_by_the_digest() {
+    let summarizing = call("My seat is 14C.");
+    let summary = ModelSummarizer::new(Repeating("Her seat is 15C.")).summarize(&summarizing).await.unwrap();
+    assert_eq!(summary.text.as_str(), ExtractiveSummarizer::default().summary(&summarizing));
 }

@@ -1,0 +1,237 @@
+//! [`Source`]: the values of a text, which checks that another text has no others.
+//!
+//! Left alone, because faithful summaries differ there: counts up to 12 without a unit, the first word of a sentence
+//! unless a name follows, single capitalised words in languages that capitalise all nouns, and a year that the source
+//! omits. A sum or a product is accepted beside its terms.
+
+mod read;
+mod removed;
+mod value;
+
+use std::collections::HashSet;
+
+use super::language::WORDS;
+use super::tokens::{Token, tokens};
+use removed::Kind;
+pub(crate) use removed::Removed;
+use value::{Value, key, numbers, value};
+
+/// The values that a summary may hold: those of the words that it summarises.
+#[derive(Default)]
+pub(crate) struct Source {
+    words: HashSet<String>,
+    /// Ids, codes and e-mail addresses.
+    codes: HashSet<String>,
+    numbers: HashSet<String>,
+    /// Numbers within dates and compounds, which are no amounts.
+    pieces: HashSet<String>,
+    days: HashSet<(u32, u32)>,
+    years: HashSet<u32>,
+    months: HashSet<u32>,
+    weekdays: HashSet<usize>,
+    times: HashSet<u32>,
+    /// Codes and numbers that were said in pieces, joined.
+    spelled: Vec<String>,
+}
+
+/// The greatest count that is left alone.
+const SMALL: u32 = 12;
+/// The length from which a part of a spelled code counts.
+const PART: usize = 4;
+
+impl Source {
+    /// Returns the text without the sentences that hold a value that the source lacks, and the number of these sentences.
+    pub fn checked(&self, text: &str) -> (String, Removed) {
+        let has_nouns = WORDS.capitalises_nouns(tokens(text).iter().map(|token| token.lower.as_str()));
+        let mut kept = String::new();
+        let mut removed = Removed::default();
+        for sentence in sentences(text) {
+            match self.lacks(&tokens(sentence), has_nouns) {
+                None => kept.push_str(sentence),
+                Some(kind) => removed.count(kind),
+            }
+        }
+        (kept, removed)
+    }
+
+    /// Returns the kind of the first value that the source lacks.
+    fn lacks(&self, tokens: &[Token<'_>], has_nouns: bool) -> Option<Kind> {
+        let mut at = 0;
+        let mut terms = Vec::new();
+        let mut totals = Vec::new();
+        while let Some(token) = tokens.get(at) {
+            if let Some(length) = self.joined(tokens, at) {
+                at += length;
+                continue;
+            }
+            let Some((found, length)) = value(tokens, at) else {
+                at += 1;
+                continue;
+            };
+            let has = match &found {
+                Value::Name => !self.is_name(tokens, at, has_nouns) || self.has_name(token),
+                Value::Number { key, .. } => {
+                    let has = self.has(&found, token);
+                    let number = key.parse::<f64>().unwrap_or_default();
+                    if has {
+                        terms.push(number)
+                    } else {
+                        totals.push((number, kind(&found)))
+                    }
+                    true
+                }
+                found => self.has(found, token),
+            };
+            if !has {
+                return Some(kind(&found));
+            }
+            at += length;
+        }
+        let is_total = |total: &f64| {
+            let is = |value: f64| (value - total).abs() < 0.005;
+            let pairs = || terms.iter().enumerate().flat_map(|(at, a)| terms.iter().skip(at + 1).map(move |b| (a, b)));
+            is(terms.iter().sum()) || pairs().any(|(a, b)| is(a + b) || is((a - b).abs()) || is(a * b))
+        };
+        totals.iter().find(|(total, _)| !is_total(total)).map(|(_, kind)| *kind)
+    }
+
+    fn has(&self, value: &Value, token: &Token<'_>) -> bool {
+        match value {
+            Value::Date { days, year } => {
+                let is_year = year.is_none_or(|year| self.years.is_empty() || self.years.contains(&year));
+                // The month and the day may have been said apart.
+                let apart = |(month, day): &(u32, u32)| {
+                    self.months.contains(month) && self.words.iter().any(|word| is_ordinal_of(word, *day))
+                };
+                is_year && days.iter().any(|day| self.days.contains(day) || apart(day))
+            }
+            Value::Month(month) => self.months.contains(month) || self.words.contains(&token.lower),
+            Value::Weekday(day) => self.weekdays.contains(day) || self.words.contains(&token.lower),
+            Value::Time(times) => times.iter().any(|time| self.times.contains(time)),
+            Value::Number { key, is_plain, is_amount } => {
+                let is_small = *is_plain && key.parse().is_ok_and(|count: u32| count <= SMALL);
+                let is_piece = || self.pieces.contains(key) || self.codes.contains(key) || self.is_spelled(key);
+                is_small || self.numbers.contains(key) || (!is_amount && is_piece())
+            }
+            Value::Words(parts) => numbers(parts).iter().all(|number| {
+                let is_vague = *number <= SMALL || matches!(number, 100 | 1_000);
+                is_vague || self.numbers.contains(&number.to_string()) || self.pieces.contains(&number.to_string())
+            }),
+            Value::Mail(text) => self.codes.contains(text),
+            Value::Code(code) => {
+                let is_word = !token.has_digit() && parts(&token.lower).all(|part| self.words.contains(part));
+                let is_known = WORDS.acronyms.contains(token.lower.as_str());
+                is_word || is_known || self.codes.contains(code) || self.is_spelled(code) || self.by_parts(token)
+            }
+            Value::Name => true,
+        }
+    }
+
+    /// Returns whether all parts of a compound stand in the source, none of which is an id.
+    fn by_parts(&self, token: &Token<'_>) -> bool {
+        let is_part = |part: &str| {
+            let is_number = is_digits(part);
+            (is_number && (self.numbers.contains(&key(part)) || self.pieces.contains(&key(part))))
+                || (!part.contains(char::is_numeric) && part.len() > 2 && self.words.contains(&part.to_lowercase()))
+        };
+        !token.text.contains('_') && parts(token.text).count() > 1 && parts(token.text).all(is_part)
+    }
+
+    fn is_spelled(&self, code: &str) -> bool {
+        self.spelled.iter().any(|said| said == code || (code.len() >= PART && said.contains(code)))
+    }
+
+    /// Returns the number of words from `at` that together are a number or code of the source.
+    fn joined(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
+        let is_piece = |token: &&Token<'_>| token.is_spelled() || is_digits(token.text);
+        let length = tokens.iter().skip(at).take_while(is_piece).count();
+        let code: String = tokens.iter().skip(at).take(length).map(|token| token.lower.as_str()).collect();
+        (length > 1 && (self.codes.contains(&code) || self.is_spelled(&code))).then_some(length)
+    }
+
+    fn is_name(&self, tokens: &[Token<'_>], at: usize, has_nouns: bool) -> bool {
+        let Some(token) = tokens.get(at) else { return false };
+        let is_unknown = |token: &Token<'_>| {
+            token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str()) && !self.has_name(token)
+        };
+        let is_heading = tokens.iter().take_while(|token| !token.is_label).all(|token| !token.ends_clause)
+            && tokens.iter().skip(at).take(4).any(|token| token.is_label);
+        let is_beside = |at: Option<usize>, is: &dyn Fn(&Token<'_>) -> bool| {
+            at.and_then(|at| tokens.get(at)).is_some_and(|token| !token.is_label && is(token))
+        };
+        let (before, after) = (at.checked_sub(1), at.checked_add(1));
+        let is_capital = |token: &Token<'_>| token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str());
+        let has_name = if has_nouns {
+            is_beside(before, &is_unknown) || is_beside(after, &is_unknown)
+        } else {
+            !token.is_first || (!token.ends_clause && is_beside(after, &is_capital))
+        };
+        is_unknown(token) && has_name && !is_heading
+    }
+
+    fn has_name(&self, token: &Token<'_>) -> bool {
+        let has = |word: &str| {
+            let one = ["'s", "’s", "es", "s", "'", "’"].iter().filter_map(|end| word.strip_suffix(end));
+            let mut forms = one.chain([word]);
+            forms.any(|form| self.words.contains(form) || self.words.contains(&format!("{form}s")))
+        };
+        has(&token.lower) || parts(&token.lower).all(has) || self.is_spelled(&token.lower)
+    }
+}
+
+fn kind(value: &Value) -> Kind {
+    match value {
+        Value::Date { .. } | Value::Month(_) | Value::Weekday(_) => Kind::Date,
+        Value::Time(_) => Kind::Time,
+        Value::Number { is_amount: true, .. } => Kind::Amount,
+        Value::Number { .. } | Value::Words(_) => Kind::Number,
+        Value::Mail(_) | Value::Code(_) => Kind::Code,
+        Value::Name => Kind::Name,
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Returns whether a word says the day of a month, such as `24th`.
+fn is_ordinal_of(word: &str, day: u32) -> bool {
+    let end = word.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0);
+    end.is_some_and(|end| {
+        let (number, rest) = word.split_at(end);
+        number.parse() == Ok(day) && ["st", "nd", "rd", "th", "."].contains(&rest)
+    })
+}
+
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
+}
+
+/// Splits a text after each sentence, semicolon and line. The pieces joined are the text.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let ends = |(at, c): (usize, char)| {
+            let after = at + c.len_utf8();
+            let is_end = match c {
+                '\n' | ';' | '。' | '！' | '？' => true,
+                // A small letter follows an abbreviation.
+                '.' | '!' | '?' | '…' => rest.get(after..).is_some_and(|next| {
+                    let first = next.trim_start().chars().next();
+                    next.starts_with(char::is_whitespace) && !first.is_some_and(char::is_lowercase)
+                }),
+                _ => false,
+            };
+            is_end.then_some(after)
+        };
+        let end = rest.char_indices().find_map(ends).unwrap_or(rest.len());
+        let (sentence, next) = rest.split_at(end);
+        rest = next;
+        (!sentence.is_empty()).then_some(sentence)
+    })
+}
+
+#[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
+mod tests;

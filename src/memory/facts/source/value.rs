@@ -1,0 +1,270 @@
+//! [`Value`]: a value of a text in the form in which two spellings of it are equal.
+
+use std::str::FromStr;
+
+use super::super::language::WORDS;
+use super::super::tokens::Token;
+
+/// The days that a date can be: the month, then the day.
+type Days = Vec<(u32, u32)>;
+
+/// A value, found at a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    Date {
+        days: Days,
+        year: Option<u32>,
+    },
+    Month(u32),
+    Weekday(usize),
+    /// Minutes after midnight: two if the half of the day is not said.
+    Time(Vec<u32>),
+    /// `is_plain` if no currency, unit or fraction makes it more than a count.
+    Number {
+        key: String,
+        is_amount: bool,
+        is_plain: bool,
+    },
+    /// Said in words.
+    Words(Vec<u32>),
+    Mail(String),
+    Code(String),
+    Name,
+}
+
+/// Returns the value that begins at a word, and the number of its words.
+pub(super) fn value(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
+    let token = tokens.get(at)?;
+    let next = tokens.get(at + 1).filter(|_| !token.is_label);
+    let number = tokens.get(at).and_then(day_number);
+    if token.text.contains('@') && token.text.contains('.') {
+        return Some((Value::Mail(token.lower.clone()), 1));
+    }
+    if let Some(found) = worded_date(tokens, at) {
+        return Some(found);
+    }
+    if let Some((days, year)) = date(token.text) {
+        return Some((Value::Date { days, year }, 1));
+    }
+    if let Some(month) = month(token) {
+        return Some((Value::Month(month), 1));
+    }
+    if let Some(day) =
+        WORDS.weekday(token.lower.trim_end_matches("'s")).filter(|_| token.is_capitalised() || token.lower.len() > 3)
+    {
+        return Some((Value::Weekday(day), 1));
+    }
+    if let Some(found) = time(token, next) {
+        return Some(found);
+    }
+    if token.has_digit() && (number.is_some() || !token.is_code()) {
+        let is_percent = token.text.ends_with('%');
+        let unit = next.is_some_and(|next| WORDS.units.contains(next.lower.as_str()));
+        let is_amount = token.has_currency || (unit && !token.ends_clause);
+        let key = key(ordinal(&token.lower).unwrap_or(token.text));
+        let is_plain = !is_amount && !is_percent && !key.contains('.');
+        return Some((Value::Number { key, is_amount, is_plain }, 1));
+    }
+    if token.is_code() {
+        return Some((Value::Code(key(token.text)), 1));
+    }
+    if token.is_capitalised() && !token.is_first {
+        return Some((Value::Name, 1));
+    }
+    worded(tokens, at).or_else(|| token.is_capitalised().then_some((Value::Name, 1)))
+}
+
+/// Returns a number in words, and the number of these words.
+fn worded(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
+    let mut parts = Vec::new();
+    let mut length = 0;
+    while let Some(token) = tokens.get(at + length) {
+        if let Some(found) = WORDS.number_parts(&token.lower) {
+            parts.extend(found);
+            length += 1;
+        } else {
+            let is_joint = ["and", "y", "e", "et"].contains(&token.lower.as_str());
+            let next = tokens.get(at + length + 1).and_then(|next| WORDS.number_parts(&next.lower));
+            match next {
+                Some(found) if is_joint && parts.last().is_some_and(|last| *last >= 20) => {
+                    parts.extend(found);
+                    length += 2;
+                }
+                _ => break,
+            }
+        }
+        if tokens.get(at + length - 1).is_some_and(|token| token.ends_clause) {
+            break;
+        }
+    }
+    (length > 0).then_some((Value::Words(parts), length))
+}
+
+/// Returns the numbers that a run of number words can be: `one hundred forty six` is 146, `four two` is 4 and 2.
+pub(super) fn numbers(parts: &[u32]) -> Vec<u32> {
+    let mut found = Vec::new();
+    let (mut thousands, mut current, mut last) = (0u32, 0u32, 0u32);
+    for part in parts {
+        let fits = match *part {
+            1_000 => true,
+            100 => current > 0 && current < 100,
+            // German says the ones before the tens.
+            tens if tens >= 20 => last == 0 || last >= 100 || (last < 10 && last > 0),
+            teens if teens >= 10 => last == 0 || last >= 100,
+            _ => last == 0 || last >= 20,
+        };
+        if !fits {
+            found.push(thousands.saturating_add(current));
+            (thousands, current) = (0, 0);
+        }
+        match *part {
+            1_000 => (thousands, current) = (thousands.saturating_add(current.max(1).saturating_mul(1_000)), 0),
+            100 => current = current.max(1).saturating_mul(100),
+            small => current = current.saturating_add(small),
+        }
+        last = *part;
+    }
+    found.push(thousands.saturating_add(current));
+    found
+}
+
+fn month(token: &Token<'_>) -> Option<u32> {
+    let name = token.lower.trim_end_matches('.');
+    // Some months are words as well.
+    let is_said = token.is_capitalised() || name.chars().count() > 5;
+    is_said.then(|| WORDS.month(name)).flatten().and_then(|month| u32::try_from(month).ok())
+}
+
+/// Returns the number of a short day, such as `24`, `24th` or `twenty-fourth`.
+fn day_number(token: &Token<'_>) -> Option<u32> {
+    let number = ordinal(&token.lower).unwrap_or(&token.lower);
+    number.parse().ok().filter(|day| (1..=31).contains(day))
+}
+
+/// Returns a date with the name of its month.
+fn worded_date(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
+    let named =
+        |token: &Token<'_>| WORDS.month(token.lower.trim_end_matches('.')).and_then(|at| u32::try_from(at).ok());
+    let day = |at: usize| {
+        let said = || worded(tokens, at).and_then(|(words, length)| Some((as_number(&words)?, length)));
+        let found = tokens.get(at).and_then(day_number).map(|day| (day, 1)).or_else(said);
+        found.filter(|(day, _)| (1..=31).contains(day))
+    };
+    let first = tokens.get(at)?;
+    let (month, day, length) = if let Some(month) = named(first).filter(|_| !first.is_label) {
+        let (day, length) = day(at + 1)?;
+        // "May two" may be a wish.
+        let is_said = month != 5 || first.is_capitalised() || length == 2 || tokens.get(at + 1)?.has_digit();
+        is_said.then_some((month, day, 1 + length))?
+    } else {
+        let (day, length) = day(at)?;
+        let of = ["of", "de", "di"].contains(&tokens.get(at + length)?.lower.as_str());
+        let token = tokens.get(at + length + usize::from(of))?;
+        let is_said = first.has_digit() || token.is_capitalised();
+        is_said.then_some((named(token)?, day, length + usize::from(of) + 1))?
+    };
+    let year = tokens.get(at + length).and_then(|token| year(token.text));
+    Some((Value::Date { days: vec![(month, day)], year }, length + usize::from(year.is_some())))
+}
+
+fn as_number(value: &Value) -> Option<u32> {
+    let Value::Words(parts) = value else { return None };
+    match *numbers(parts).as_slice() {
+        [number] => Some(number),
+        _ => None,
+    }
+}
+
+fn year(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|year| (1_900..2_100).contains(year))
+}
+
+/// Returns the days that a date in digits can be, with the month first, and its year.
+fn date(text: &str) -> Option<(Days, Option<u32>)> {
+    let text = text.split_once('T').map_or(text, |(date, _)| date);
+    let separator = text.chars().find(|c| !c.is_ascii_digit()).filter(|c| "-/.".contains(*c))?;
+    let parts: Vec<u32> = text.split(separator).map(u32::from_str).collect::<Result<_, _>>().ok()?;
+    let days = |a: u32, b: u32| {
+        let mut days = vec![(a, b), (b, a)];
+        days.retain(|(month, day)| (1..=12).contains(month) && (1..=31).contains(day));
+        days.dedup();
+        Some(days).filter(|days| !days.is_empty())
+    };
+    match *parts.as_slice() {
+        [year, month, day] if year >= 1_000 => Some((days(month, day)?.into_iter().take(1).collect(), Some(year))),
+        [a, b, year] if separator != '-' || year >= 1_000 => {
+            Some((days(a, b)?, Some(if year < 100 { year + 2_000 } else { year })))
+        }
+        [a, b] if separator == '/' => Some((days(a, b)?, None)),
+        _ => None,
+    }
+}
+
+/// Returns a time of day, such as `17:00`, `5 pm` or `17 Uhr`.
+fn time(token: &Token<'_>, next: Option<&Token<'_>>) -> Option<(Value, usize)> {
+    let half_of = |text: &str| match text.trim_end_matches('.').replace('.', "").as_str() {
+        "am" => Some(Half::Am),
+        "pm" => Some(Half::Pm),
+        "uhr" | "h" | "o'clock" | "o’clock" | "heures" | "horas" => Some(Half::Neither),
+        _ => None,
+    };
+    let end = token.lower.find(|c: char| c.is_alphabetic()).unwrap_or(token.lower.len());
+    let (clock, after) = token.lower.split_at(end);
+    let (length, half) = match half_of(after) {
+        Some(half) => (1, Some(half)),
+        None if !after.is_empty() => return None,
+        None => match next.filter(|_| token.has_digit()).and_then(|next| half_of(&next.lower)) {
+            Some(half) => (2, Some(half)),
+            None => (1, None),
+        },
+    };
+    let (hour, minute) = match clock.split_once([':', '.']) {
+        Some((hour, rest)) => (hour, rest.split(':').next()?),
+        None => (clock, ""),
+    };
+    let is_clock = clock.contains(':') || half.is_some();
+    let hour: u32 = hour.parse().ok().filter(|hour| is_clock && *hour <= 24)?;
+    let minute: u32 = if minute.is_empty() { 0 } else { minute.parse().ok()? };
+    let at = |hour: u32| hour % 24 * 60 + minute;
+    let times = match half {
+        Some(Half::Am) => vec![at(hour % 12)],
+        Some(Half::Pm) => vec![at(hour % 12 + 12)],
+        _ if hour <= 12 && !clock.starts_with('0') => vec![at(hour % 12), at(hour % 12 + 12)],
+        _ => vec![at(hour)],
+    };
+    Some((Value::Time(times), length))
+}
+
+enum Half {
+    Am,
+    Pm,
+    Neither,
+}
+
+/// Returns the number of an ordinal, such as `24th`.
+fn ordinal(word: &str) -> Option<&str> {
+    let number = ["st", "nd", "rd", "th", "º", "ª"].iter().find_map(|end| word.strip_suffix(end))?;
+    number.ends_with(|c: char| c.is_numeric()).then_some(number)
+}
+
+/// Returns the form in which two spellings of a value are equal: its letters and digits in lower case. A number has no
+/// thousands separators, no leading zeros and no zeros after its fraction.
+pub(super) fn key(text: &str) -> String {
+    let is_number = text.chars().all(|c| !c.is_alphabetic());
+    // A decimal point separates; a comma or point before three digits groups.
+    let mut form = String::new();
+    for (at, c) in text.char_indices() {
+        let digits = || text.get(at + 1..).unwrap_or_default().chars().take_while(char::is_ascii_digit).count();
+        if c.is_alphanumeric() {
+            form.extend(c.to_lowercase());
+        } else if is_number && matches!(c, '.' | ',') && digits() != 3 && digits() > 0 {
+            form.push('.');
+        }
+    }
+    if !is_number {
+        return form;
+    }
+    let form = if form.contains('.') { form.trim_end_matches('0').trim_end_matches('.') } else { &form };
+    let short = form.trim_start_matches('0');
+    if short.is_empty() { "0".to_owned() } else { short.to_owned() }
+}
