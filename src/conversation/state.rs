@@ -72,9 +72,11 @@ impl State {
         }
         let Core { manager, tools_used, ear, .. } = &self.core;
         // A result can replace an unknown outcome only in memory.
-        let running = tools_used.running().into_iter().filter_map(|id| manager.newest_from_result(&id));
+        let unknown = tools_used.lost().into_iter().map(|call| call.id().clone());
+        let awaited = tools_used.running().into_iter().chain(unknown);
+        let awaited = awaited.filter_map(|id| manager.newest_from_result(&id));
         let playing = ear.oldest_unsettled().and_then(|id| manager.newest_from(id));
-        Needed { by_call: self.attached == Attached::Call, newest: running.chain(playing).max().unwrap_or_default() }
+        Needed { by_call: self.attached == Attached::Call, newest: awaited.chain(playing).max().unwrap_or_default() }
     }
 
     /// Returns whether messages leave memory once a summary covers them and the log has them.

@@ -46,9 +46,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(self.list.end() - self.find(&id)?)
     }
 
-    /// Returns the number of messages from the one with the result of a call to the last one.
+    /// Returns the number of messages from the one with the result of a call to the last one, or `None` if it is not in
+    /// memory.
     pub(crate) fn newest_from_result(&self, id: &ToolCallId) -> Option<usize> {
-        Some(self.list.end() - self.index_of(self.calls.get(id)?.result?))
+        let index = self.index_of(self.calls.get(id)?.result?);
+        self.list.get(index).map(|_| self.list.end() - index)
     }
 
     /// Replaces the result of a call, and returns the message that holds it, or `None` if it is not in memory.

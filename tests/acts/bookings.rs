@@ -112,7 +112,7 @@ impl Kind {
 /// Returns the item and the wish in the arguments of a call.
 pub fn numbers(arguments: &Value) -> (u64, usize) {
     let json = serde_json::to_value(arguments).unwrap();
-    (json["item"].as_u64().unwrap(), json["wish"].as_u64().unwrap() as usize)
+    (json["item_id"].as_u64().unwrap(), json["wish_id"].as_u64().unwrap() as usize)
 }
 
 /// The answer of the service.

@@ -99,7 +99,7 @@ fn acts(request: &ModelRequest) -> BTreeSet<(String, u64)> {
     let mut last = None;
     for (head, fields) in memory.filter(|line| line.starts_with('#')).filter_map(|line| line.split_once(": ")) {
         let tool = head.split(' ').find(|word| !word.starts_with('#')).unwrap_or_default();
-        let named = fields.split(' ').find_map(|field| field.strip_prefix("item="));
+        let named = fields.split(' ').find_map(|field| field.strip_prefix("item_id="));
         // Older acts have values without names. A missing value is as in the last line that has it.
         let item = named.or_else(|| fields.split(' ').next()).and_then(|item| item.parse().ok());
         last = item.or(last);

@@ -133,7 +133,7 @@ impl Naive {
         truth.next_call += 1;
         let id = format!("c{}", truth.next_call);
         let (kind, item) = (truth.wishes[wish].kind, truth.wishes[wish].item);
-        let arguments = Value::map([("item", Value::from(item)), ("wish", Value::from(wish as u64))]).unwrap();
+        let arguments = Value::map([("item_id", Value::from(item)), ("wish_id", Value::from(wish as u64))]).unwrap();
         ToolCall::new(id.as_str(), kind.name(), arguments).unwrap()
     }
 
@@ -170,11 +170,13 @@ fn outcomes(request: &ModelRequest) -> Vec<(usize, bool)> {
         let wish = fields
             .split(" -> ")
             .next()
-            .and_then(|fields| fields.split(' ').find_map(|field| field.strip_prefix("wish=")));
+            .and_then(|fields| fields.split(' ').find_map(|field| field.strip_prefix("wish_id=")));
         // A missing field is as in the last line that has it. A line without fields is about a call in the window.
         last_wish = wish.map(|wish| wish.parse::<usize>().unwrap()).or(last_wish);
-        if fields.contains("wish=") || fields.contains("item=") {
-            outcomes.extend(last_wish.map(|wish| (wish, head.split(' ').nth(2) == Some("succeeded"))));
+        if fields.contains("wish_id=") || fields.contains("item_id=") {
+            // The numbers of the calls, the tool, the state.
+            let state = head.split(' ').skip_while(|word| word.starts_with('#')).nth(1);
+            outcomes.extend(last_wish.map(|wish| (wish, state == Some("succeeded"))));
         }
     }
     let contents = || request.messages.iter().flat_map(|message| message.contents().iter());

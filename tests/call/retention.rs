@@ -7,9 +7,9 @@ use verbale::call::{CallSession, Effect, Played};
 use verbale::conversation::{Config, Conversation, Retention};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::HeardSource;
-use verbale::model::{StopReason, Tool};
+use verbale::model::{StopReason, Tool, ToolSpec};
 use verbale::policy::Policy;
-use verbale::{MessagesManager, PlainMessage, Record};
+use verbale::{MessagesManager, PlainMessage, Record, ToolCall};
 
 use crate::support::{
     START_MS, Scripted, Step, UNKNOWN_SPEECH, answer, builder, calls, pass, turn, why_ignored, words,
@@ -28,8 +28,9 @@ fn open(model: &Scripted, log: &Arc<MemoryLog>, config: impl FnOnce(Config) -> C
     let call = builder(model).config(|it| config(policy(it))).log(writer.open(header).unwrap());
     let book = |_: verbale::Value, _: verbale::model::ToolContext| async { Ok(vec!["KL305T".into()]) };
     let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
-    let spec = verbale::model::ToolSpec::new("book", "It books.", schema).unwrap();
-    call.tool(Tool::raw(spec, book)).open().unwrap()
+    let spec = |name: &str, text: &str| ToolSpec::new(name, text, schema.clone()).unwrap();
+    let ship = Tool::external(spec("ship", "Another service ships.")).acts_once();
+    call.tool(Tool::raw(spec("book", "It books."), book)).tool(ship).open().unwrap()
 }
 
 async fn turns(call: &CallSession, count: usize) {
@@ -69,6 +70,27 @@ async fn covered_messages_leave_memory_and_come_back_from_the_log() {
     let first = whole.meta_messages().iter().find(|wrapper| said(wrapper)).unwrap().id();
     assert_eq!(whole.clone().fork(&first, "CA1").unwrap().messages().count(), 1);
     assert!(conversation.fork(&first, CallId::new("CA2").unwrap()).is_err());
+}
+
+/// Another service may report the outcome of an act long after its time.
+#[tokio::test(start_paused = true)]
+async fn unknown_act_stays_until_its_outcome_is_known() {
+    let log = Arc::new(MemoryLog::new());
+    let model = Scripted::new([calls("One moment. ", "c1", "ship"), words("I do not know yet.")]);
+    let call = open(&model, &log, |config| config);
+    turns(&call, 1).await;
+    pass(30_000).await;
+    turns(&call, 12).await;
+    assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
+    let of_call = ToolCall::new("c1", "ship", verbale::Value::Null).unwrap();
+    assert_eq!(call.tool_result(of_call.success(["parcel 7"])), Effect::Applied);
+    turns(&call, 12).await;
+    assert!(in_memory(call.conversation()) <= 14, "{}", in_memory(call.conversation()));
+    call.close("hangup", Duration::from_secs(5)).await.unwrap();
+    let records = log.read_call(call.conversation().id()).await.unwrap().records;
+    assert!(serde_json::to_string(&records).unwrap().contains("parcel 7"));
+    let memory = model.requests().last().unwrap().memory.clone().unwrap();
+    assert!(memory.contains("#1 ship succeeded"), "{:?}", memory.as_str());
 }
 
 #[tokio::test(start_paused = true)]

@@ -215,7 +215,7 @@ impl ToolUse {
         if !arguments.is_empty() {
             line.extend([": ", &arguments]);
         }
-        let outcome = self.outcome.write(room, shown, |_| false);
+        let outcome = self.outcome.write(room, shown, |_, _| false);
         let is_cut_twice = outcome == "…" && line.ends_with('…');
         if !outcome.is_empty() && !is_cut_twice {
             line.extend([" -> ", &outcome]);
@@ -260,12 +260,13 @@ pub(super) fn is_id(value: &str) -> bool {
 }
 
 /// Returns whether a value identifies what a call acts on, such as an account, so that its line always has it: a code that
-/// is no count, no date and no abbreviation of a few letters.
-fn is_identifier(value: &str) -> bool {
+/// is no count, no date and no abbreviation of a few letters, or whatever its key calls an id.
+fn is_identifier(key: &str, value: &str) -> bool {
+    let is_named = || ["id", "Id", "ID", "number", "Number", "code", "Code"].iter().any(|end| key.ends_with(end));
     let has_letter = value.contains(char::is_alphabetic);
     let is_mixed = has_letter && value.contains(|c: char| c.is_numeric());
-    is_id(value)
-        && (is_mixed || (value.len() > 4 && value.chars().all(|c| c.is_alphanumeric() || (has_letter && c != '.'))))
+    let is_long = value.len() > 4 && value.chars().all(|c| c.is_alphanumeric() || (has_letter && c != '.'));
+    is_id(value) && (is_mixed || is_long || is_named())
 }
 
 /// Prints no arguments and no outcome, which may hold a caller's words.

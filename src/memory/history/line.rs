@@ -72,18 +72,18 @@ impl Fields {
     }
 
     /// Writes the fields, without those whose key had the same values last, and notes them in `shown`. `keeps` returns
-    /// `true` for a single value that is written in any case.
+    /// `true` for the key of a single value that is written in any case.
     ///
     /// If the fields do not fit into `room` bytes, those with digits come first, those whose values stand in an earlier line
     /// are left out, and the text ends with `…`.
-    pub fn write(&self, room: usize, shown: &mut Shown, keeps: impl Fn(&str) -> bool) -> String {
+    pub fn write(&self, room: usize, shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
         let mut written: Vec<Option<(bool, String)>> = Vec::new();
         let mut length = 0;
         for (name, field) in self.names().zip(&self.0) {
             let is_one = field.values.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
             let values: Vec<String> =
                 field.values.iter().take(if is_one { 1 } else { MOST }).map(|value| atom(value)).collect();
-            let is_kept = matches!(field.values.as_slice(), [value] if keeps(value));
+            let is_kept = matches!(field.values.as_slice(), [value] if keeps(field.key(), value));
             let joined = values.join("|");
             let is_known = shown.last.get(field.key()) == Some(&joined);
             let text = if name.is_empty() { joined } else { format!("{}={joined}", atom(&name)) };
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn written(json: &str) -> String {
-        Fields::of(&serde_json::from_str(json).unwrap()).write(1_000, &mut Shown::default(), |_| false)
+        Fields::of(&serde_json::from_str(json).unwrap()).write(1_000, &mut Shown::default(), |_, _| false)
     }
 
     #[test]
@@ -220,9 +220,9 @@ mod tests {
     fn shown_fields_are_left_out_unless_kept() {
         let fields = Fields::of(&serde_json::json!({"id": "X1", "price": 30}));
         let mut shown = Shown::default();
-        assert_eq!(fields.write(100, &mut shown, |_| false), "id=X1 price=30");
-        assert_eq!(fields.write(100, &mut shown, |_| false), "");
-        assert_eq!(fields.write(100, &mut shown, |value| value == "X1"), "id=X1");
-        assert_eq!(fields.write(7, &mut Shown::default(), |_| false), "id=X1 …");
+        assert_eq!(fields.write(100, &mut shown, |_, _| false), "id=X1 price=30");
+        assert_eq!(fields.write(100, &mut shown, |_, _| false), "");
+        assert_eq!(fields.write(100, &mut shown, |_, value| value == "X1"), "id=X1");
+        assert_eq!(fields.write(7, &mut Shown::default(), |_, _| false), "id=X1 …");
     }
 }

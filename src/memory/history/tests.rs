@@ -244,6 +244,22 @@ fn field_keeps_the_value_of_the_latest_result_about_the_same_thing() {
 }
 
 #[test]
+fn shortest_line_has_what_its_key_calls_an_id() {
+    let mut history = ToolHistory::default();
+    for number in 0..4 {
+        let arguments = Value::map([("order_id", Value::from(10 + number)), ("seats", Value::from(2_u64))]).unwrap();
+        let call = ToolCall::new(number.to_string(), "cancel", arguments).unwrap();
+        add_answered(&mut history, &call, Ok("It is cancelled for the whole family."));
+        history.mark_reported(&id(&number.to_string()));
+    }
+    let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| false };
+    let text = history.list_acts(&listing, 0, 1_000_000).text().unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    let line = |number: usize| format!("#{} cancel succeeded: order_id={} …", number + 1, 10 + number);
+    assert_eq!(lines, (0..4).map(line).collect::<Vec<_>>());
+}
+
+#[test]
 fn equal_short_lines_of_told_acts_are_one() {
     let mut history = ToolHistory::default();
     for number in 0..12 {
