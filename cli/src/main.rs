@@ -9,6 +9,7 @@ mod failure;
 mod list;
 mod log;
 mod output;
+mod report;
 mod show;
 mod text;
 mod time;
@@ -34,6 +35,7 @@ enum Command {
     Show(show::Arguments),
     Check(check::Arguments),
     Why(why::Arguments),
+    Report(report::Arguments),
     Export(export::Arguments),
     Erase(change::Erase),
     Hold(change::Hold),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
         Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
         Command::Why(arguments) => command::run(async |out| why::run(arguments, out).await),
+        Command::Report(arguments) => command::run(async |out| report::run(arguments, out).await),
         Command::Export(arguments) => command::run(async |out| export::run(arguments, out).await),
         Command::Erase(erase) => command::run(async |out| erase.run(out).await),
         Command::Hold(hold) => command::run(async |out| hold.run(out).await),

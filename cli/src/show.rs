@@ -220,36 +220,8 @@ impl Shown<'_> {
 
     fn turn(&mut self, record: &TurnRecord) -> Result<(), Failure> {
         let Some(turn) = Turn::read(record) else { return Ok(()) };
-        let mut parts = vec![format!(
-            "turn {}",
-            [Some(turn.end), turn.reason].into_iter().flatten().collect::<Vec<_>>().join(": ")
-        )];
-        parts.push(format!("in {}", lasting(turn.took_ms)));
-        if let Some(first) = turn.requests.iter().find_map(|request| request.first_token_ms) {
-            parts.push(format!("first token after {first} ms"));
-        }
-        let models: Vec<&str> = turn.requests.iter().filter_map(|request| request.model.as_deref()).collect();
-        parts.extend(models.last().map(|model| visible(model)));
-        let input: u64 = turn.requests.iter().filter_map(|request| request.input).sum();
-        let cached: u64 = turn.requests.iter().map(|request| request.cache_read).sum();
-        let output: u64 = turn.requests.iter().filter_map(|request| request.output).sum();
-        if input > 0 {
-            let cached = if cached > 0 { format!(" ({cached} cached)") } else { String::new() };
-            parts.push(format!("{input} tokens in{cached}, {output} out"));
-        }
-        let failures: Vec<&str> = turn.requests.iter().filter_map(|request| request.failure.as_deref()).collect();
-        if !failures.is_empty() {
-            parts.push(format!(
-                "{} failed: {}",
-                count(failures.len() as u64, "request"),
-                visible(&failures.join(", "))
-            ));
-        }
-        if turn.fillers > 0 {
-            parts.push(count(turn.fillers.into(), "filler"));
-        }
         let faint = Style::new().dimmed();
-        self.note(&format!("{faint}{}{faint:#}", parts.join(", ")))
+        self.note(&format!("{faint}{}{faint:#}", turn.words()))
     }
 
     fn row(&mut self, at_ms: i64, role: Role, words: &str) -> Result<(), Failure> {
@@ -272,7 +244,8 @@ impl Shown<'_> {
     }
 }
 
-fn summaries(number: u32) -> String {
+/// Returns a number of summaries.
+pub fn summaries(number: u32) -> String {
     if number == 1 { "1 summary".to_owned() } else { format!("{number} summaries") }
 }
 
@@ -280,7 +253,8 @@ fn spaced(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("{} ", words.trim_end()) }
 }
 
-fn outcome(result: &ToolResult) -> String {
+/// Returns what a tool returned, or why it failed, on one line.
+pub fn outcome(result: &ToolResult) -> String {
     match result.outcome() {
         Outcome::Failure(error) => {
             let kind = error.error_type().map_or_else(String::new, |kind| format!(" ({})", visible(kind)));

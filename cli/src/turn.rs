@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use verbale::message::TurnRecord;
 
+use crate::text::{count, visible};
+use crate::time::lasting;
+
 /// A turn: the requests to the model until it had answered the caller.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -48,6 +51,39 @@ impl Turn {
     /// Returns this turn and the earlier ones, oldest first.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         self.earlier.iter().chain([self])
+    }
+
+    /// Describes the turn on one line: its end, its times, its tokens and its failures.
+    pub fn words(&self) -> String {
+        let mut parts = vec![format!(
+            "turn {}",
+            [Some(self.end.as_str()), self.reason.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(": ")
+        )];
+        parts.push(format!("in {}", lasting(self.took_ms)));
+        if let Some(first) = self.requests.iter().find_map(|request| request.first_token_ms) {
+            parts.push(format!("first token after {first} ms"));
+        }
+        let models: Vec<&str> = self.requests.iter().filter_map(|request| request.model.as_deref()).collect();
+        parts.extend(models.last().map(|model| visible(model)));
+        let input: u64 = self.requests.iter().filter_map(|request| request.input).sum();
+        let cached: u64 = self.requests.iter().map(|request| request.cache_read).sum();
+        let output: u64 = self.requests.iter().filter_map(|request| request.output).sum();
+        if input > 0 {
+            let cached = if cached > 0 { format!(" ({cached} cached)") } else { String::new() };
+            parts.push(format!("{input} tokens in{cached}, {output} out"));
+        }
+        let failures: Vec<&str> = self.requests.iter().filter_map(|request| request.failure.as_deref()).collect();
+        if !failures.is_empty() {
+            parts.push(format!(
+                "{} failed: {}",
+                count(failures.len() as u64, "request"),
+                visible(&failures.join(", "))
+            ));
+        }
+        if self.fillers > 0 {
+            parts.push(count(self.fillers.into(), "filler"));
+        }
+        parts.join(", ")
     }
 
     /// The time from the start of the turn to the first token of its first answer.

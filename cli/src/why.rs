@@ -41,12 +41,12 @@ pub struct Arguments {
 
 /// Something that went wrong. It contains nothing that was said.
 #[derive(Debug, PartialEq, Serialize)]
-struct Cause {
-    at_ms: i64,
-    what: String,
+pub struct Cause {
+    pub at_ms: i64,
+    pub what: String,
     /// What helps, if anything does.
     #[serde(skip_serializing_if = "str::is_empty")]
-    fix: &'static str,
+    pub fix: &'static str,
 }
 
 /// Explains the call. Returns the exit status.
@@ -75,7 +75,8 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     Ok(0)
 }
 
-fn causes_of(conversation: &MessagesManager<BedrockMessage>, started_ms: i64) -> Vec<Cause> {
+/// Returns what went wrong, in the order of time.
+pub fn causes_of(conversation: &MessagesManager<BedrockMessage>, started_ms: i64) -> Vec<Cause> {
     let mut causes = Causes::default();
     for message in conversation.meta_messages().iter().map(MessageWrapper::message) {
         if let Some(turn) = message.metadata().turn().and_then(Turn::read) {

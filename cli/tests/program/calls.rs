@@ -80,6 +80,24 @@ pub async fn play(log: Arc<dyn CallLog>) {
     std::mem::forget(call);
 }
 
+/// Plays a call in which the caller, the model and the tools say the same words in each turn.
+pub async fn play_turns(log: Arc<dyn CallLog>, id: &str, turns: usize, words: &str) {
+    let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+    let (writer, task) = LogWriter::new(log, settings);
+    tokio::spawn(task.run());
+    let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));
+    let seats = |turn: usize| {
+        ScriptedReply::default().tool_call(format!("t{turn}"), "seats", json!({"ferry": words})).usage(120, 22)
+    };
+    let model = scripted((0..turns).flat_map(|turn| [seats(turn), ScriptedReply::text(words).usage(190, 18)]));
+    let call = open(&writer, &clock, id, model);
+    for _ in 0..turns {
+        ask(&call, words, None).await;
+    }
+    call.close("<b>hangup</b>", IN_TIME).await.unwrap();
+    assert_eq!(writer.flush(IN_TIME).await, []);
+}
+
 fn open(writer: &LogWriter, clock: &Arc<dyn Clock>, id: &str, model: ScriptedModel) -> CallSession {
     let tool = |name: &str| {
         let spec =

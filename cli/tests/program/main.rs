@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod calls;
+mod report;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,0 +1,60 @@
+//! `verbale report`: a call as one page of HTML.
+
+mod chart;
+mod page;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use askama::Template;
+use clap::Args;
+use verbale::MessagesManager;
+use verbale::bedrock::BedrockMessage;
+use verbale::log::CallId;
+
+use crate::command::note;
+use crate::failure::{EXIT_STATUS, Failure};
+use crate::log::LogArguments;
+use crate::show::started_ms;
+use page::Page;
+
+/// Writes a call as one page of HTML: a timeline, the time and tokens of each turn, the transcript, and what went wrong.
+///
+/// The file needs nothing else: no network, no script. It is readable by keyboard, by screen readers, on paper, and in the
+/// dark. It has everything that was said.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Arguments {
+    /// The id of the call, as `verbale list` prints it.
+    #[arg(value_name = "CALL")]
+    call: String,
+
+    /// The file to write. Without it, the standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// Writes the page. Returns the exit status.
+pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let call_id = CallId::new(arguments.call)?;
+    let call = arguments.log.open().await?.read_call(&call_id).await?;
+    if call.is_empty() {
+        return Err(Failure::NotFound(format!("the log has no call {call_id}; `verbale list` shows those of a day")));
+    }
+    let (header, started_ms) = (call.header.clone(), started_ms(&call));
+    let conversation: MessagesManager<BedrockMessage> = call.restore();
+    let page = Page::new(&call_id, header.as_ref(), started_ms, &conversation);
+    let html = page.render().map_err(std::io::Error::other)?;
+    match &arguments.output {
+        None => out.write_all(html.as_bytes())?,
+        Some(path) => {
+            fs::write(path, &html).map_err(|source| Failure::File { path: path.clone(), source })?;
+            note(&format!("{} KB written to {}", html.len().div_ceil(1024), path.display()));
+        }
+    }
+    Ok(0)
+}

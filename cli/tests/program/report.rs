@@ -1,0 +1,94 @@
+//! The page of a call.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use verbale::log::JsonLines;
+
+use crate::calls::play_turns;
+use crate::{run, shown, with_calls};
+
+const HOSTILE: &str =
+    "<script>alert(1)</script> \"><img src=x onerror=alert(2)> </title></style> &lt;b&gt; {{ call }} \u{202e}";
+/// The elements of the page.
+const ELEMENTS: [&str; 32] = [
+    "!doctype", "a", "body", "dd", "div", "dl", "dt", "h1", "h2", "head", "header", "html", "li", "line", "main",
+    "meta", "p", "rect", "s", "section", "span", "style", "svg", "table", "tbody", "td", "text", "th", "thead",
+    "title", "tr", "ul",
+];
+
+/// Returns the page of a call.
+fn page(folder: &TempDir, call: &str) -> String {
+    let output = run(folder.path(), &format!("verbale report {call} --log jsonl:calls"));
+    assert!(output.status.success(), "{}", shown(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the opening tags of a page. A `<` in a text is escaped.
+fn tags(page: &str) -> impl Iterator<Item = &str> {
+    page.split('<').skip(1).filter(|tag| !tag.starts_with('/')).map(|tag| tag.split_once('>').unwrap().0)
+}
+
+fn values_of<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
+    let start = format!(" {attribute}=\"");
+    page.split(&start).skip(1).map(|rest| rest.split_once('"').unwrap().0).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn hostile_texts_stay_text() {
+    let folder = tempfile::tempdir().unwrap();
+    play_turns(Arc::new(JsonLines::new(folder.path().join("calls"))), "hostile", 3, HOSTILE).await;
+    let page = page(&folder, "hostile");
+    for tag in tags(&page) {
+        let name = tag.split_whitespace().next().unwrap();
+        assert!(ELEMENTS.contains(&name), "{tag}");
+        assert!(!tag.contains("onerror") || tag.contains("&#34;&#62;&#60;img"), "{tag}");
+    }
+    let shown = page.matches("&#60;script&#62;alert(1)&#60;/script&#62;").count();
+    assert!(shown > 12, "{shown}: {page}");
+    assert!(!page.contains('\u{202e}'), "{page}");
+    assert_eq!(page.matches("</title>").count(), tags(&page).filter(|tag| *tag == "title").count());
+}
+
+/// Nothing is loaded, and each link leads to a place of the page.
+#[tokio::test(start_paused = true)]
+async fn page_needs_nothing_else() {
+    let folder = with_calls().await;
+    for call in ["ferry-1", "ferry-2", "ferry-3"] {
+        let page = page(&folder, call);
+        assert!(!page.contains("url(") && !page.contains("http:") && !page.contains("@import"), "{page}");
+        assert!(values_of(&page, "src").is_empty());
+        let ids: Vec<&str> = values_of(&page, "id");
+        let places: HashSet<&str> = ids.iter().copied().collect();
+        assert_eq!(ids.len(), places.len(), "{ids:?}");
+        for link in values_of(&page, "href") {
+            assert!(link.strip_prefix('#').is_some_and(|id| places.contains(id)), "{link}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn page_tells_what_why_and_show_tell() {
+    let folder = with_calls().await;
+    let page = page(&folder, "ferry-1");
+    for text in [
+        "the caller interrupted after 21% of the words",
+        "Are there seats on the ten thirty?",
+        "<s aria-label=\"not heard\">You get a ticket by e-mail, and a text message.</s>",
+        "ticket F-17",
+        "tokens, 400 of them cached",
+        "<dt>answers</dt>",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn page_of_forty_turns_is_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "Is there a seat on the ferry at ten thirty, and what does it cost for two adults with a dog?";
+    play_turns(Arc::new(JsonLines::new(folder.path().join("calls"))), "long", 40, words).await;
+    let size = page(&folder, "long").len();
+    assert!(size < 300 << 10, "{size} bytes");
+}
