@@ -136,7 +136,9 @@ async fn lost_chunks_are_sent_again_and_leave_no_orphans() {
         let (call_writer, manager) = with_large_message(&writer);
         assert_eq!(call_writer.flush(HOUR).await, [], "{fault:?}");
         let writes = chunk_writes(&dynamo, partition());
-        assert!(writes.len() == CHUNKS && writes.iter().sum::<usize>() <= CHUNKS + 6, "{fault:?}: {writes:?}");
+        // The pauses between the SDK's attempts are random, and so is the number of faults. Each costs one write at most.
+        let faults = dynamo.journal().faults.get(&fault).map_or(0, |faults| *faults as usize);
+        assert!(writes.len() == CHUNKS && writes.iter().sum::<usize>() <= CHUNKS + faults, "{fault:?}: {writes:?}");
         dynamo.settle().await;
         assert_eq!(chunks_there(&dynamo, partition()), CHUNKS, "{fault:?}");
         let logged = read(&dynamo).await;
