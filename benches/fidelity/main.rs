@@ -2,8 +2,9 @@
 //! window, beside a sliding window of the same size.
 //!
 //! `cargo bench --bench fidelity -- [FOLDER]` plays the conversations of a folder; without one, those beside the
-//! project. The memory has 600 tokens and 25 for each act, or `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables with that name, `FIDELITY_LOST=1` what they lost, and
-//! `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
+//! project, as they are and with all tools, fields and ids renamed. The memory has 600 tokens and 25 for each act, or
+//! `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables with that name, `FIDELITY_LOST=1` what they lost,
+//! and `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark")]
 #![allow(clippy::print_stdout, reason = "it prints a table")]
@@ -11,6 +12,7 @@
 mod labels;
 mod play;
 mod recording;
+mod renamed;
 mod score;
 mod values;
 
@@ -38,6 +40,13 @@ fn main() {
     let joined: Vec<Recording> = chats.chunks_exact(JOINED).map(recording::join).collect();
     println!("{HEADER}");
     for (kind, recordings) in [("single", &single), ("joined", &joined)] {
+        for (marks, policy) in marks() {
+            table(&format!("{kind} {marks}"), recordings, &policy, &labels);
+        }
+    }
+    let renamed: Vec<Recording> = chats.iter().map(renamed::renamed).collect();
+    let renamed_joined: Vec<Recording> = renamed.chunks_exact(JOINED).map(recording::join).collect();
+    for (kind, recordings) in [("renamed single", &renamed), ("renamed joined", &renamed_joined)] {
         for (marks, policy) in marks() {
             table(&format!("{kind} {marks}"), recordings, &policy, &labels);
         }

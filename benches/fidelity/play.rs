@@ -11,7 +11,7 @@ use verbale::policy::{Policy, Tokens};
 use verbale::testing::{ScriptedModel, ScriptedReply};
 use verbale::{Content, Value};
 
-use crate::recording::{Item, Recording, acts};
+use crate::recording::{Item, Recording};
 
 /// A prompt as the model gets it.
 pub struct Prompt {
@@ -114,7 +114,7 @@ fn tools(recording: &Recording) -> Vec<Tool> {
                 }
             }
         });
-        if acts(name) { tool } else { tool.read_only() }
+        if recording.acting.contains(name) { tool } else { tool.read_only() }
     };
     names.into_iter().map(tool).collect()
 }

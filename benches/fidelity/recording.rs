@@ -1,5 +1,6 @@
 //! [`Recording`]: a recorded conversation as a list of items.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
@@ -14,6 +15,12 @@ pub struct Recording {
     pub items: Vec<Item>,
     /// The name of each part of a joined call, with its first item.
     pub parts: Vec<(String, usize)>,
+    /// The tools that change something outside.
+    pub acting: BTreeSet<String>,
+    /// The end of a field's name that has an id.
+    pub id_end: &'static str,
+    /// The names and ids of a renamed recording, with the original ones.
+    pub originals: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +46,7 @@ impl Item {
 }
 
 /// Returns whether a tool changes something outside.
-pub fn acts(tool: &str) -> bool {
+fn acts(tool: &str) -> bool {
     let reads = ["get_", "search_", "list_", "find_", "calculate", "think", "check_", "lookup"];
     !reads.iter().any(|read| tool.starts_with(read))
 }
@@ -52,7 +59,7 @@ pub fn chats(folder: &Path) -> Vec<Recording> {
 fn chat(path: &Path) -> Option<Recording> {
     let read: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-    let mut recording = Recording { parts: vec![(name.clone(), 0)], name, ..Recording::default() };
+    let mut recording = Recording { parts: vec![(name.clone(), 0)], name, id_end: "_id", ..Recording::default() };
     for (number, message) in read["messages"].as_array()?.iter().enumerate() {
         let text = message["content"].as_str().unwrap_or_default().trim().to_owned();
         match message["role"].as_str().unwrap() {
@@ -74,6 +81,7 @@ fn chat(path: &Path) -> Option<Recording> {
                     let function = &call["function"];
                     let arguments = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
                     let tool = function["name"].as_str().unwrap().to_owned();
+                    recording.acting.extend(acts(&tool).then(|| tool.clone()));
                     recording.items.push(Item::Call { id: format!("c{number}-{index}"), tool, arguments });
                 }
             }
@@ -84,6 +92,12 @@ fn chat(path: &Path) -> Option<Recording> {
 }
 
 impl Recording {
+    /// Returns a text with the original names and ids.
+    pub fn original(&self, text: &str) -> String {
+        let put_back = |text: String, (new, old): (&String, &String)| text.replace(new.as_str(), old);
+        self.originals.iter().rev().fold(text.to_owned(), put_back)
+    }
+
     /// Adds the answer to the last result of a tool, which some recordings lack.
     fn end_turn(&mut self) {
         if let Some(Item::Result { .. }) = self.items.last() {
@@ -121,8 +135,11 @@ fn call(path: &Path) -> Recording {
 pub fn join(recordings: &[Recording]) -> Recording {
     let mut joined = Recording { name: "joined".into(), ..Recording::default() };
     joined.system.clone_from(&recordings[0].system);
+    joined.id_end = recordings[0].id_end;
     for (number, recording) in recordings.iter().enumerate() {
         joined.parts.push((recording.name.clone(), joined.items.len()));
+        joined.acting.extend(recording.acting.iter().cloned());
+        joined.originals.extend(recording.originals.clone());
         joined.items.extend(recording.items.iter().cloned().map(|item| match item {
             Item::Call { id, tool, arguments } => Item::Call { id: format!("{id}-{number}"), tool, arguments },
             Item::Result { id, text } => Item::Result { id: format!("{id}-{number}"), text },

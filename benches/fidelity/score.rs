@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::labels::{Kind, Label};
 use crate::play::Prompt;
-use crate::recording::{Item, Recording, acts};
+use crate::recording::{Item, Recording};
 use crate::values::{Haystack, of_json, said};
 
 pub const HEADER: &str =
@@ -148,7 +148,7 @@ impl Scoring<'_> {
                     };
                     for value in &self.values[index] {
                         let is_kept = prompt.has(value);
-                        if acts(tool) {
+                        if self.recording.acting.contains(tool) {
                             figures.writes.add(is_kept);
                             bucket.iter().for_each(|bucket| figures.by_rounds[*bucket][1].add(is_kept));
                             if !is_kept {
@@ -158,7 +158,7 @@ impl Scoring<'_> {
                             figures.lookups.add(is_kept);
                         }
                     }
-                    if acts(tool) {
+                    if self.recording.acting.contains(tool) {
                         let is_kept = self.has_act(id, tool, item.has_failed());
                         figures.acts.add(is_kept);
                         bucket.iter().for_each(|bucket| figures.by_rounds[*bucket][0].add(is_kept));
@@ -177,12 +177,13 @@ impl Scoring<'_> {
                 *figures.lost.entry(format!("next {value} ({})", self.recording.name)).or_default() += 1;
             }
         }
+        let original = self.recording.original(&format!("{}\n{}", self.memory, self.window));
         for label in labels {
             let part = self.recording.parts.iter().find(|(name, _)| *name == label.call);
             if !part.is_some_and(|(_, first)| label.holds(self.covered, self.items, *first)) {
                 continue;
             }
-            let is_kept = label.is_in(&format!("{}\n{}", self.memory, self.window));
+            let is_kept = label.is_in(&original);
             if label.kind == Kind::Correction {
                 figures.corrections.add(is_kept)
             } else {
@@ -204,7 +205,7 @@ impl Scoring<'_> {
             .and_then(Json::as_object)
             .into_iter()
             .flatten()
-            .filter(|(key, _)| key.ends_with("_id"))
+            .filter(|(key, _)| key.ends_with(self.recording.id_end))
             .flat_map(|(_, value)| of_json(value))
             .collect();
         let states: &[&str] = if has_failed { &["failed", "error", "failure"] } else { &["succeeded", "done", "ok"] };
