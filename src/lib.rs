@@ -21,7 +21,7 @@
 //! calls of a process in the background, each through a [`log::CallWriter`], with a [`log::Spool`] on the host's disk if there
 //! is one. [`contents::ContentStore`] keeps large contents apart.
 #![cfg_attr(
-    not(all(feature = "call", feature = "exchange", feature = "query")),
+    not(all(feature = "call", feature = "dynamodb", feature = "exchange", feature = "query")),
     allow(dead_code, unused_imports, reason = "each feature uses a part of what the lower layers offer")
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
