@@ -11,6 +11,7 @@ mod log;
 mod output;
 mod report;
 mod show;
+mod tail;
 mod text;
 mod time;
 mod turn;
@@ -33,6 +34,7 @@ enum Command {
     Demo(demo::Arguments),
     List(list::Arguments),
     Show(show::Arguments),
+    Tail(tail::Arguments),
     Check(check::Arguments),
     Why(why::Arguments),
     Report(report::Arguments),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::main(arguments),
         Command::List(arguments) => command::run(async |out| list::run(arguments, out).await),
         Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
+        Command::Tail(arguments) => command::run(async |out| tail::run(arguments, out).await),
         Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
         Command::Why(arguments) => command::run(async |out| why::run(arguments, out).await),
         Command::Report(arguments) => command::run(async |out| report::run(arguments, out).await),

@@ -69,6 +69,13 @@ pub fn started_ms(call: &LoggedCall) -> i64 {
     call.header.as_ref().map(CallHeader::started_ms).or_else(first).unwrap_or_default()
 }
 
+/// Returns the lines of a message.
+pub fn lines(message: &Message, started_ms: i64) -> Result<String, Failure> {
+    let mut out = Vec::new();
+    Shown { out: &mut out, started_ms }.message(message)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
 struct Shown<'a> {
     out: &'a mut dyn Write,
     started_ms: i64,

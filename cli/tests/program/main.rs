@@ -4,6 +4,7 @@
 
 mod calls;
 mod report;
+mod tail;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
