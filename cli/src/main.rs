@@ -17,9 +17,10 @@ mod time;
 mod turn;
 mod why;
 
+use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 /// Shows, checks and changes the log of phone calls with an LLM.
 #[derive(Debug, Parser)]
@@ -43,6 +44,26 @@ enum Command {
     Hold(change::Hold),
     Release(change::Release),
     Sweep(change::Sweep),
+    Completions(Completions),
+}
+
+/// Prints what a shell needs to complete commands and options.
+///
+/// For bash: `verbale completions bash > ~/.local/share/bash-completion/completions/verbale`.
+#[derive(Debug, Args)]
+struct Completions {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    shell: clap_complete::Shell,
+}
+
+impl Completions {
+    fn run(&self, out: &mut dyn Write) -> Result<u8, failure::Failure> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Program::command(), "verbale", &mut script);
+        out.write_all(&script)?;
+        Ok(0)
+    }
 }
 
 #[cfg(test)]
@@ -70,5 +91,6 @@ fn main() -> ExitCode {
         Command::Hold(hold) => command::run(async |out| hold.run(out).await),
         Command::Release(release) => command::run(async |out| release.run(out).await),
         Command::Sweep(sweep) => command::run(async |out| sweep.run(out).await),
+        Command::Completions(completions) => command::run(async |out| completions.run(out)),
     }
 }

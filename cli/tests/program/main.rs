@@ -220,3 +220,13 @@ fn failures_have_their_exit_status() {
         assert!(output.stdout.is_empty(), "{line}");
     }
 }
+
+#[test]
+fn each_shell_gets_its_completions() {
+    for (shell, part) in
+        [("bash", "complete -F _verbale"), ("zsh", "#compdef verbale"), ("fish", "complete -c verbale")]
+    {
+        let output = run(Path::new("."), &format!("verbale completions {shell}"));
+        assert!(output.status.success() && shown(&output).contains(part), "{shell}");
+    }
+}
