@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::WriterTask;
 use super::call::{Key, Route};
 use super::shared::{Command, Erased};
 use super::unread::{Piece, Unread};
+use super::{WriterTask, unpoisoned};
 use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
 use crate::log::{LogError, LogErrorKind, RecordKey, Spool};
@@ -37,7 +37,12 @@ pub(super) struct Spooling {
     pub(super) trouble_until: Option<Instant>,
     failures: u32,
     retry_at: Option<Instant>,
+    /// The end of the latest work, which noticed a deleted or replaced file.
+    looked_at: Instant,
 }
+
+/// How long a deleted or replaced file goes unnoticed at most, while it has records.
+const LOOK_AFTER: Duration = Duration::from_millis(900);
 
 /// The contents of a commit.
 #[derive(Default)]
@@ -54,6 +59,7 @@ struct Batch {
 pub(super) enum Done {
     Read(Piece, Vec<SpooledCall>),
     Committed,
+    Looked,
 }
 
 impl Spooling {
@@ -70,11 +76,15 @@ impl Spooling {
             trouble_until: None,
             failures: 0,
             retry_at: None,
+            looked_at: Instant::now(),
         }
     }
 
-    pub fn wakes_at(&self) -> Option<Instant> {
-        self.retry_at
+    /// Returns when the spool has work again. `has_records` is whether it has records.
+    pub fn wakes_at(&self, has_records: bool) -> Option<Instant> {
+        let looks = has_records && self.spool.is_on_disk() && self.running.is_empty();
+        let look_at = self.looked_at.checked_add(LOOK_AFTER).filter(|_| looks);
+        self.retry_at.into_iter().chain(look_at).min()
     }
 
     /// Returns true if new records go to the spool. Between a failed commit and its retry, they bypass the spool.
@@ -128,6 +138,7 @@ impl WriterTask {
     pub(super) fn start_commit(&mut self) {
         self.report_spool();
         let room = self.room_for_spooled();
+        let has_records = self.has_spooled();
         let Some(spooling) = &mut self.spooling else { return };
         if spooling.retry_at.is_some_and(|at| Instant::now() < at) || !spooling.running.is_empty() {
             return;
@@ -140,6 +151,9 @@ impl WriterTask {
             return;
         }
         if !spooling.has_changes() {
+            if spooling.wakes_at(has_records).is_some_and(|at| at <= Instant::now()) {
+                spooling.running.spawn(run_blocking(spool, |spool| spool.look().map(|()| Done::Looked)));
+            }
             return;
         }
         let mut batch = std::mem::take(&mut spooling.next);
@@ -181,6 +195,11 @@ impl WriterTask {
         }
     }
 
+    /// Returns whether the spool has records that the log lacks.
+    pub(super) fn has_spooled(&self) -> bool {
+        unpoisoned(&self.shared.counters.status).spooled > 0
+    }
+
     pub(super) fn is_committing(&self) -> bool {
         self.spooling.as_ref().is_some_and(|spooling| !spooling.is_idle())
     }
@@ -188,6 +207,7 @@ impl WriterTask {
     /// Applies the result of the spool's work.
     pub(super) fn on_spool_done(&mut self, joined: Result<Result<Done, LogError>, JoinError>) {
         let Some(spooling) = &mut self.spooling else { return };
+        spooling.looked_at = Instant::now();
         let batch = std::mem::take(&mut spooling.committing);
         let held = batch.held.clone();
         let done = joined
@@ -206,6 +226,7 @@ impl WriterTask {
                             self.on_spooled(&key, &record);
                         }
                     }
+                    Done::Looked => {}
                 }
             }
             Err(error) => {

@@ -108,6 +108,32 @@ async fn call_of_a_later_piece_is_read_when_it_is_used() {
 }
 
 #[cfg(unix)]
+/// A spool whose records wait for a log that is away is looked at every second.
+#[tokio::test(start_paused = true)]
+async fn file_that_is_deleted_while_nothing_is_said_is_written_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("spool");
+    let log = Arc::new(Faulty::new());
+    log.always(&call_id("CA1"), Next::Unavailable);
+    let spool = Arc::new(Spool::open(&path, SpoolSettings::default()).unwrap());
+    let writer = started(&log, settings().with_spool(spool));
+    let call = writer.call(lease("CA1"));
+    let mut manager = Manager::new();
+    manager.add_user("Hi").unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    // The pauses between attempts grow.
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    for _ in 0..20 {
+        fs::remove_file(&path).unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(path.exists());
+        assert!(writer.status().trouble[0].to_string().contains("was deleted"), "{:?}", writer.status().trouble);
+    }
+    log.always(&call_id("CA1"), Next::Go);
+    assert_eq!(writer.flush(Duration::from_secs(60)).await, []);
+    assert!(stored(&log, "CA1").await == manager);
+}
+
 #[tokio::test(start_paused = true)]
 async fn deleted_or_replaced_file_is_reported_and_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
