@@ -7,6 +7,9 @@ dynalite_version=4.0.0
 deny_version=0.20.2
 python="$tools/python-$(sha256sum "$emulators/requirements.txt" | cut -c 1-12)"
 npm="$tools/dynalite-$dynalite_version"
+playwright_version=1.65.1
+axe_version=4.14.1
+browser="$tools/playwright-$playwright_version-axe-$axe_version"
 lifelines=()
 servers=()
 skipped=()
@@ -40,6 +43,12 @@ deny_tool() {
 npm_tools() {
   mkdir -p "$npm" &&
     timeout 120 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts "dynalite@$dynalite_version"
+}
+
+browser_tools() {
+  mkdir -p "$browser" &&
+    timeout 120 npm install --prefix "$browser" --no-audit --no-fund --ignore-scripts \
+      "playwright-core@$playwright_version" "axe-core@$axe_version"
 }
 
 # Starts a server and sets `url`. Takes a name and a command, which prints a URL once it listens and ends when its input

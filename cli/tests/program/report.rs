@@ -92,3 +92,16 @@ async fn page_of_forty_turns_is_small() {
     let size = page(&folder, "long").len();
     assert!(size < 300 << 10, "{size} bytes");
 }
+
+/// Writes pages to the directory `VERBALE_REPORTS`, where `.ci/run` looks at them in a browser.
+#[tokio::test(start_paused = true)]
+async fn reports_for_a_browser() {
+    let Some(directory) = std::env::var_os("VERBALE_REPORTS").map(std::path::PathBuf::from) else { return };
+    let folder = with_calls().await;
+    let log = Arc::new(JsonLines::new(folder.path().join("calls")));
+    play_turns(log.clone(), "hostile", 3, HOSTILE).await;
+    play_turns(log, "long", 40, "Is there a seat on the ferry at ten thirty?").await;
+    for call in ["ferry-1", "ferry-2", "ferry-3", "hostile", "long"] {
+        std::fs::write(directory.join(format!("{call}.html")), page(&folder, call)).unwrap();
+    }
+}
