@@ -185,11 +185,6 @@ impl Spool {
         unpoisoned(&self.trouble).take()
     }
 
-    /// Notices a file that was deleted or replaced.
-    pub(crate) fn look(&self) -> Result<(), LogError> {
-        self.read(|_| Ok(()))
-    }
-
     /// Reads, and writes a deleted file again if possible. The open file can be read whatever has happened to its name.
     fn read<T>(&self, read: impl FnOnce(&Open) -> Result<T, Fault>) -> Result<T, LogError> {
         self.with_open(|open| {

@@ -5,14 +5,21 @@ use std::ops::Bound;
 
 use redb::{ReadableDatabase, ReadableTable};
 
-use super::Open;
 use super::change::{DeadLetter, SpooledCall};
 use super::error::Fault;
 use super::row::{CallRow, unreadable};
 use super::sealing::Sealed;
 use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record, spans, spans_of};
-use crate::log::{CallEnd, CallHeader, CallId, Span};
+use super::{Open, Spool};
+use crate::log::{CallEnd, CallHeader, CallId, LogError, Span};
 use crate::message::{Position, Record};
+
+impl Spool {
+    /// Notices a file that was deleted or replaced.
+    pub(crate) fn look(&self) -> Result<(), LogError> {
+        self.read(|_| Ok(()))
+    }
+}
 
 /// Returns the first records of a call that are not at a position of `except`: up to `max_records` and `max_bytes`, at
 /// least one, and no part of a span.

@@ -1,8 +1,9 @@
 //! [`DeadLetters`]: the handle with which an operator lists, repairs, stores and discards dead letters.
 
+use super::LogWriter;
+use super::blocking::run_blocking;
 use super::flush::Reply;
 use super::shared::{Command, Listed};
-use super::{LogWriter, spooling};
 use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease};
 
 /// The dead letters of a [`LogWriter`]: what the log will never accept as it is.
@@ -48,7 +49,7 @@ impl DeadLetters<'_> {
             };
         if let Some(spool) = self.writer.spool.clone() {
             let of = call_id.cloned();
-            let in_spool = spooling::run_blocking(spool, move |spool| match of {
+            let in_spool = run_blocking(spool, move |spool| match of {
                 Some(call_id) => spool.dead_letters_of(&call_id),
                 None => spool.dead_letters(MAX_FROM_SPOOL),
             });

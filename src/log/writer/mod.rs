@@ -11,6 +11,7 @@
 //! one, or in the log.
 
 mod attempts;
+mod blocking;
 mod call;
 mod call_writer;
 mod closing;

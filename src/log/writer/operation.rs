@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::blocking::run_blocking;
 use super::contest::Contested;
 use super::next::Operation;
 use crate::log::{
@@ -190,7 +191,7 @@ impl Attempts {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (lease.call_id().clone(), self.batch);
         let read = move |spool: &Spool| spool.batch(&call_id, &except, &spans, batch, BATCH_BYTES);
-        let read = super::spooling::run_blocking(spool, read);
+        let read = run_blocking(spool, read);
         let mut records = read.await?;
         records.retain(|record| until.is_none_or(|until| record.position() < until));
         Ok(records)

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
+use super::blocking::run_blocking;
 use super::call::{Key, Route};
 use super::shared::{Command, Erased};
 use super::unread::{Piece, Unread};
@@ -113,24 +114,6 @@ impl Spooling {
 /// Waits for the current work of the spool. Returns `None` if there is none.
 pub(super) async fn next_done(spooling: &mut Option<Spooling>) -> Option<Result<Result<Done, LogError>, JoinError>> {
     spooling.as_mut()?.running.join_next().await
-}
-
-/// Runs work of a spool on a thread for blocking work. A spool in memory runs at once, so that simulations repeat.
-pub(super) async fn run_blocking<T: Send + 'static>(
-    spool: Arc<Spool>,
-    work: impl FnOnce(&Spool) -> T + Send + 'static,
-) -> T {
-    if !spool.is_on_disk() {
-        return work(&spool);
-    }
-    match tokio::task::spawn_blocking(move || work(&spool)).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down and drops this task.
-            Err(_) => std::future::pending().await,
-        },
-    }
 }
 
 impl WriterTask {
