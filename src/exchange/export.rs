@@ -161,12 +161,12 @@ impl Losses {
         Json::Plain(value)
     }
 
-    /// Returns whether to write a content. Blank text was not heard, no format has the contents of a newer version, and none
-    /// can read half of a tool pair.
+    /// Returns whether to write a content. No format has the contents of a newer version, and none can read half of a tool
+    /// pair.
     pub fn is_written(&mut self, content: &Content) -> bool {
         let is_unknown = matches!(content, Content::Unknown(_));
         self.note_if(is_unknown, Loss::Unknown);
-        !is_unknown && !content.is_blank() && self.is_paired(content)
+        !is_unknown && self.is_paired(content)
     }
 
     /// Returns whether a content is no tool call or result, or not without its other half.
@@ -183,6 +183,9 @@ impl Losses {
 }
 
 /// Calls `write` for each message with its heard contents, except for fakes and for summaries, which are lost.
+///
+/// Blank texts are left out: no import takes a message that has nothing else, such as one of which the first space was
+/// heard.
 pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     manager: &'a MessagesManager<W>,
     losses: &mut Losses,
@@ -198,6 +201,10 @@ pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
         let heard = message.heard_contents();
         let is_cut = matches!(&heard, Cow::Owned(heard) if heard != message.contents());
         losses.note_if(is_cut, Loss::Unheard);
+        let heard = match heard.iter().any(Content::is_blank) {
+            true => Cow::Owned(heard.iter().filter(|content| !content.is_blank()).cloned().collect()),
+            false => heard,
+        };
         write(message, heard, losses);
     }
 }

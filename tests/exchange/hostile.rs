@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::exchange::anthropic;
 use verbale::message::is_blank;
-use verbale::{Content, Contents, Message, MessageWrapper, MessagesManager, PlainMessage, Role};
+use verbale::{Content, Contents, Heard, HeardSource, Message, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 use crate::airline;
 use crate::formats::{self, Format, Manager, said};
@@ -270,5 +270,19 @@ fn deep_nesting_and_huge_numbers_are_safe() {
 fn empty_texts_are_safe() {
     for text in ["", " ", "[]", "{}", "null", "{\"messages\":[]}", "\u{feff}[]", "\n\n"] {
         check_all(text.as_bytes());
+    }
+}
+
+/// What was heard of a text can be its first space.
+#[test]
+fn blank_prefix_is_not_written() {
+    let mut manager = formats::manager();
+    manager.add_user("Hello?").unwrap();
+    let answer = manager.add_assistant(" Hi.").unwrap().id();
+    manager.entry(&answer).unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
+    for format in formats::ALL {
+        let Some(text) = (format.export)(&manager) else { continue };
+        let back = (format.import)(text.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}\n{text}", format.name));
+        assert_eq!(said(&back), [(Role::User, "Hello?".into())], "{}", format.name);
     }
 }
