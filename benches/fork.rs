@@ -18,6 +18,8 @@ use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion};
 use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait};
+use verbale::conversation::Conversation;
+use verbale::log::CallId;
 use verbale::{Content, MessageId, MessagesManager, PlainMessage, ToolCall, Value};
 use workload::{Floor, Words, play};
 
@@ -72,7 +74,7 @@ fn main() {
 
     println!("\n10,000 live forks     seconds   B per fork");
     report("generations", || generations(&words));
-    let mut source = with_tool_calls();
+    let mut source = with_tool_calls(1_000);
     for (name, place) in [("of one, at its end", 3_999), ("of one, in the middle", 2_001)] {
         let at = source.meta_messages()[place].id();
         report(name, || {
@@ -84,6 +86,31 @@ fn main() {
             (0..FORKS).map(fork).collect::<Vec<_>>()
         });
     }
+
+    println!("\n10,000 live forks of a `Conversation` of 400 messages");
+    let source = Conversation::from_manager(id(0), with_tool_calls(100));
+    for (name, place) in [("at its end", 399), ("in the middle", 201)] {
+        let at = source.read(|manager| manager.meta_messages()[place].id());
+        report(name, || {
+            let fork = |number| {
+                let fork = source.fork(&at, id(number)).unwrap();
+                fork.add_user("Another question.").unwrap();
+                fork
+            };
+            (1..=FORKS).map(fork).collect::<Vec<_>>()
+        });
+    }
+    report("generations", || {
+        let mut all = vec![source.clone()];
+        let mut at = source.read(|manager| manager.meta_messages()[399].id());
+        for number in 1..=FORKS {
+            let fork = all[number - 1].fork(&at, id(number)).unwrap();
+            let said = "Another question.";
+            at = if number % 2 == 0 { fork.add_assistant(said) } else { fork.add_user(said) }.unwrap();
+            all.push(fork);
+        }
+        all
+    });
 
     let mut criterion = Criterion::default().configure_from_args();
     for Call { name, whole, forked, floor, places } in &mut calls {
@@ -114,10 +141,14 @@ fn generations(words: &Words) -> Vec<Manager> {
     all
 }
 
-/// Returns a conversation of 1,000 turns, each with a tool call.
-fn with_tool_calls() -> Manager {
+fn id(number: usize) -> CallId {
+    CallId::new(format!("CA{number}")).unwrap()
+}
+
+/// Returns a conversation whose turns have a tool call each.
+fn with_tool_calls(turns: usize) -> Manager {
     let mut manager = Manager::new();
-    for turn in 0..1_000 {
+    for turn in 0..turns {
         let call = ToolCall::new(format!("call_{turn}"), "lookup", Value::Null).unwrap();
         manager.add_user("A question about my order.").unwrap();
         manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap();
@@ -127,7 +158,7 @@ fn with_tool_calls() -> Manager {
     manager
 }
 
-fn report(name: &str, make: impl FnOnce() -> Vec<Manager>) {
+fn report<T>(name: &str, make: impl FnOnce() -> Vec<T>) {
     let mut seconds = 0.0;
     let bytes = bytes_of(|| {
         let start = Instant::now();

@@ -163,8 +163,9 @@ impl CallBuilder {
             && !conversation.read(system_texts).contains(&system)
         {
             let added = conversation.with(|core| {
+                let last = core.last_seq();
                 core.manager.add_system(system)?;
-                core.changed();
+                core.added_from(last);
                 Ok(())
             });
             added.map_err(SessionError::Manager)?;

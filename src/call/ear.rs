@@ -146,7 +146,7 @@ impl CallEar {
         core.may_summarize = true;
         if !self.settings.reports_playback {
             for call in self.speeches.assume_heard(speech) {
-                core.tools_used.mark_reported(&call);
+                core.tools_used.mark_reported(&call, core.manager.next_seq());
             }
         }
     }
@@ -156,7 +156,7 @@ impl CallEar {
         match self.speeches.finish(speech, at_ms, &mut core.manager) {
             Ok(reported) => {
                 for call in reported {
-                    core.tools_used.mark_reported(&call);
+                    core.tools_used.mark_reported(&call, core.manager.next_seq());
                     core.news.retain(|untold| *untold != call);
                 }
                 self.note_heard(speech, core);

@@ -33,8 +33,10 @@ impl Conversation {
                 return Err(Problem::InCall { advice }.into());
             }
             let config = settings.over(&state.config.clone().or_models_of(template))?;
+            let last = state.core.last_seq();
             let manager = &mut state.core.manager;
-            let mut known = system_texts(manager);
+            let instructs = drafts.iter().any(|(draft, _)| draft.role == Role::System);
+            let mut known = if instructs { system_texts(manager) } else { HashSet::new() };
             drafts.retain(|(draft, _)| {
                 let texts: Vec<Text> = draft.contents.texts().cloned().collect();
                 let is_new = texts.is_empty() || texts.iter().any(|text| !known.contains(text));
@@ -44,7 +46,7 @@ impl Conversation {
             let drafts = drafts.into_iter().map(|(draft, _)| draft);
             manager.add_all(drafts).map_err(|(index, source)| Problem::Message { index, source })?;
             state.set_config(config);
-            state.core.changed();
+            state.core.added_from(last);
             Ok(())
         })
     }

@@ -13,11 +13,18 @@ use crate::turn::Manager;
 #[derive(Debug)]
 pub struct Edit<'a> {
     manager: &'a mut Manager,
+    /// The `seq` of each message that was opened.
+    opened: Vec<u32>,
 }
 
 impl<'a> Edit<'a> {
     pub(super) fn new(manager: &'a mut Manager) -> Self {
-        Self { manager }
+        Self { manager, opened: Vec::new() }
+    }
+
+    /// Returns the `seq` of each message that was opened.
+    pub(super) fn opened(self) -> Vec<u32> {
+        self.opened
     }
 
     /// Sets custom data of a message. Returns the previous value.
@@ -51,6 +58,8 @@ impl<'a> Edit<'a> {
     }
 
     fn entry(&mut self, id: &MessageId) -> Result<Entry<'_, PlainMessage>, ConversationError> {
-        self.manager.entry(id).ok_or_else(|| Problem::UnknownMessage { id: *id }.into())
+        let entry = self.manager.entry(id).ok_or(Problem::UnknownMessage { id: *id })?;
+        self.opened.push(entry.position().seq());
+        Ok(entry)
     }
 }

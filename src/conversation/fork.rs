@@ -1,12 +1,10 @@
 //! Forks of a [`Conversation`]: new conversations that share its messages up to a point.
 
 use crate::conversation::Conversation;
-use crate::conversation::state::Attached;
 use crate::log::CallId;
 use crate::manager::ForkError;
 use crate::message::{Contents, ForkedFrom, MessageId};
-use crate::model::NoResult;
-use crate::turn::{Host, Manager};
+use crate::turn::{Core, Host, Manager};
 
 impl Conversation {
     /// Returns a new conversation with all messages up to and including `at`, and with the same configuration.
@@ -27,13 +25,15 @@ impl Conversation {
     /// # Ok(()) }
     /// ```
     ///
-    /// The fork has neither a log nor an observer. The result of a tool that is running goes only to this conversation;
-    /// in the fork, the tool call gets an error result, because its outcome is unknown there.
+    /// The fork has neither a log nor an observer. It shares the memory up to `at`, also that of messages that left memory.
+    /// It never runs or [resumes](crate::model::Tool::resume) the tool calls up to `at`: those without a result there get an
+    /// error result in the fork at once, because their outcome is unknown to it.
+    ///
+    /// Takes the time of [`MessagesManager::fork`](crate::MessagesManager::fork).
     ///
     /// Returns [`ForkError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
     pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ForkError> {
-        self.check_id(&id)?;
-        self.fork_with(id, |manager| manager.fork(at, self.id().as_str()))
+        self.fork_with(id, at, 1, |manager| manager.fork(at, self.id().as_str()))
     }
 
     /// Returns a [fork](Self::fork) that ends with `message`, and in which `message` has these new contents.
@@ -45,8 +45,7 @@ impl Conversation {
         contents: impl Into<Contents>,
         id: CallId,
     ) -> Result<Self, ForkError> {
-        self.check_id(&id)?;
-        self.fork_with(id, |manager| manager.edit(message, contents, self.id().as_str()))
+        self.fork_with(id, message, 0, |manager| manager.edit(message, contents, self.id().as_str()))
     }
 
     /// Returns the conversations that this one was forked from, the nearest first.
@@ -54,27 +53,26 @@ impl Conversation {
         self.read(|manager| manager.lineage().into_iter().cloned().collect())
     }
 
-    /// Creates a conversation from a fork of the manager, with the same configuration.
-    fn fork_with<E>(&self, id: CallId, fork: impl FnOnce(&mut Manager) -> Result<Manager, E>) -> Result<Self, E> {
-        let (manager, config, is_live) = {
+    /// Creates a conversation from a fork of the manager. They share the messages before `at`, and `more` from `at` on.
+    fn fork_with(
+        &self,
+        id: CallId,
+        at: &MessageId,
+        more: u32,
+        fork: impl FnOnce(&mut Manager) -> Result<Manager, ForkError>,
+    ) -> Result<Self, ForkError> {
+        // A log would mix up the records of the two.
+        if id == *self.id() {
+            return Err(ForkError::SameConversation);
+        }
+        let state = {
             let mut state = self.state();
             let manager = fork(&mut state.core.manager)?;
-            (
-                manager,
-                state.config.clone(),
-                state.attached != Attached::Nobody || state.core.tools_used.is_any_running(),
-            )
+            let seq = state.core.manager.get(at).map_or(0, |message| message.position().seq());
+            state.fork(manager, seq + more)
         };
-        let fork = Self::from_manager(id, manager).with_config(config);
-        if is_live {
-            // Only the source gets the results of tools that are running.
-            fork.with(|core| core.end_open_calls(&NoResult::Forked));
-        }
+        let fork = Self::of(id, state);
+        fork.with(Core::end_inherited_calls);
         Ok(fork)
-    }
-
-    /// Refuses the same id, because a log would mix up the records of the two.
-    fn check_id(&self, id: &CallId) -> Result<(), ForkError> {
-        if id == self.id() { Err(ForkError::SameConversation) } else { Ok(()) }
     }
 }

@@ -44,7 +44,11 @@ impl Conversation {
     /// Creates the conversation of a manager, such as a [restored](MessagesManager::restore) one, or one with a
     /// [clock](MessagesManager::with_clock) of its own.
     pub fn from_manager(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
-        Self(Arc::new(Shared { id, state: Mutex::new(State::new(manager)) }))
+        Self::of(id, State::new(manager))
+    }
+
+    pub(super) fn of(id: CallId, state: State) -> Self {
+        Self(Arc::new(Shared { id, state: Mutex::new(state) }))
     }
 
     /// Creates an empty conversation with a unique id.
@@ -90,7 +94,7 @@ impl Conversation {
             (state.writer, state.not_logged) = (Some(writer), None);
             // The previous writer may have stopped before it stored them.
             state.core.manager.take_back();
-            state.core.changed();
+            state.core.is_to_be_logged = true;
         });
     }
 
@@ -139,6 +143,7 @@ impl Conversation {
                 }
                 Attached::Call => return Err(Problem::IN_CALL.into()),
             }
+            state.history.update(&state.core.manager);
             let changed = change(&mut state.core.manager);
             state.core.changed();
             Ok(changed)
@@ -146,11 +151,14 @@ impl Conversation {
     }
 
     /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, and
-    /// context. Using the conversation inside `edit` deadlocks.
+    /// context. Using the conversation inside `edit` deadlocks. Costs time in proportion to the changes.
     pub fn edit<T>(&self, edit: impl FnOnce(&mut Edit<'_>) -> T) -> T {
         self.with(|core| {
-            let edited = edit(&mut Edit::new(&mut core.manager));
-            core.changed();
+            let next = core.manager.next_seq();
+            let mut changes = Edit::new(&mut core.manager);
+            let edited = edit(&mut changes);
+            let opened = changes.opened();
+            core.edited(&opened, next);
             edited
         })
     }
@@ -185,8 +193,9 @@ impl Conversation {
             if state.attached == Attached::Call && role != Role::System {
                 return Err(Problem::IN_CALL.into());
             }
+            let last = state.core.last_seq();
             let id = state.core.manager.add_message(role, contents)?.id();
-            state.core.changed();
+            state.core.added_from(last);
             Ok(id)
         })
     }

@@ -45,10 +45,20 @@ pub(super) enum Attached {
 impl State {
     pub fn new(manager: Manager) -> Self {
         let config = Config::default();
+        Self::of(Core::new(manager, config.setup(false)), config, History::default())
+    }
+
+    /// Returns the state of a fork, whose manager shares the messages before `seq`. Copies nothing of them.
+    pub fn fork(&mut self, manager: Manager, seq: u32) -> Self {
+        let core = self.core.fork(manager, self.config.setup(false), seq);
+        Self::of(core, self.config.clone(), self.history.fork())
+    }
+
+    fn of(core: Core, config: Config, history: History) -> Self {
         Self {
-            core: Core::new(manager, config.setup(false)),
+            core,
             config,
-            history: History::default(),
+            history,
             summaries: Summaries::default(),
             metrics: CallMetrics::default(),
             attached: Attached::Nobody,
@@ -141,12 +151,9 @@ impl Conversation {
     /// a summary if one is due. It calls observers after it releases the lock.
     pub(super) fn with_state<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
-        let State { core, history, .. } = &mut *state;
-        history.before_change(&core.manager);
+        state.history.before_change();
         let result = act(&mut state);
         state.log();
-        let State { core, history, .. } = &mut *state;
-        history.after_change(&core.manager);
         state.prune();
         self.start_due_summary(&mut state);
         self.report(state);

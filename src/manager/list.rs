@@ -1,17 +1,19 @@
-//! [`List`]: the messages in order. Its front may be shared with forks, and its oldest messages may be pruned.
+//! [`List`]: the messages in order. Its front may be shared with forks, and its oldest messages may be pruned. The memory of
+//! a conversation shares what it knows of messages in the same way.
 
 mod iter;
 mod segment;
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-pub(super) use iter::Iter;
+pub(crate) use iter::Iter;
 use segment::Segment;
 
 /// The messages of a conversation in order. Indices stay the same when earlier messages are removed.
 #[derive(Clone)]
-pub(super) struct List<W> {
+pub(crate) struct List<W> {
     /// The messages before `own`, if they are shared with forks.
     shared: Option<Box<Shared<W>>>,
     /// The index of the first message in `own`.
@@ -61,13 +63,13 @@ impl<W> List<W> {
         }
     }
 
-    /// Returns the number of leading messages for which `before` holds. The list must be sorted by it and not pruned.
+    /// Returns the index of the first message for which `before` does not hold. The list must be sorted by it.
     #[inline]
     pub fn partition_point(&self, before: impl Fn(&W) -> bool) -> usize {
         if self.shared.is_none() {
             return self.own_start + self.own.partition_point(before);
         }
-        let (mut start, mut end) = (0, self.end());
+        let (mut start, mut end) = (self.first(), self.end());
         while start < end {
             let middle = start.midpoint(end);
             if self.get(middle).is_some_and(&before) { start = middle + 1 } else { end = middle }
@@ -125,6 +127,19 @@ impl<W: Clone> List<W> {
         self.own.get_mut(index.checked_sub(self.own_start)?)
     }
 
+    /// Removes the messages from `end` on.
+    pub fn truncate(&mut self, end: usize) {
+        if end < self.own_start {
+            self.own.clear();
+            self.truncate_shared(end);
+        } else {
+            if let Some(shared) = &mut self.shared {
+                shared.gathered.take();
+            }
+            self.own.truncate(end - self.own_start);
+        }
+    }
+
     /// Inserts a message at `index`, or appends it.
     pub fn insert(&mut self, index: usize, message: W) {
         self.make_own(index);
@@ -142,6 +157,9 @@ impl<W: Clone> List<W> {
 
     /// Removes the messages before `first`. Other lists keep the messages that they share; this list shares none any more.
     pub fn forget(&mut self, first: usize) {
+        if first <= self.first() {
+            return;
+        }
         self.make_own(first);
         self.shared = None;
         let gone = first.saturating_sub(self.own_start).min(self.own.len());
@@ -201,6 +219,19 @@ impl<W: Clone> List<W> {
         } else {
             shared.last = Arc::new(Segment::new(start, own, Some(shared.last.clone())));
         }
+    }
+}
+
+impl<W> Default for List<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Prints the indices.
+impl<W> fmt::Debug for List<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.first()..self.end()).fmt(f)
     }
 }
 

@@ -61,7 +61,7 @@ use calls::Calls;
 use changes::Revisions;
 use ids::ExplicitIds;
 use left_out::Holes;
-use list::List;
+pub(crate) use list::List;
 use window::Window;
 
 /// The messages of one call.

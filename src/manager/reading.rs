@@ -1,7 +1,9 @@
 //! Reads single messages by index, position or id, so that the layers above need no slice of the whole list.
 
 use super::MessagesManager;
-use crate::message::{Content, Message, MessageId, MessageWrapper, Position, Role, ToolCallId, ToolName, ToolResult};
+use crate::message::{
+    Content, Message, MessageId, MessageWrapper, Position, Role, ToolCall, ToolCallId, ToolName, ToolResult,
+};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Iterates over [`meta_messages`](Self::meta_messages) without copying the list.
@@ -27,6 +29,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns whether the message with this call has left memory.
     pub(crate) fn has_left(&self, id: &ToolCallId) -> bool {
         self.calls.get(id).is_some_and(|call| self.list.get(self.index_of(call.made)).is_none())
+    }
+
+    /// Returns the call with this id if it is in memory.
+    pub(crate) fn tool_call(&self, id: &ToolCallId) -> Option<&ToolCall> {
+        let message = self.list.get(self.index_of(self.calls.get(id)?.made))?.message();
+        message.contents().iter().filter_map(Content::as_tool_call).find(|call| call.id() == id)
     }
 
     /// Returns the result of the call with this id if it is in memory.

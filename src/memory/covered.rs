@@ -1,5 +1,6 @@
 //! [`Covered`]: the lengths of the messages before the window, which limit the memory that replaces them.
 
+use crate::manager::List;
 use crate::message::{Content, Message, Outcome, ResultContent, Value};
 use crate::policy::{CharacterEstimator, TokenEstimator, Tokens};
 
@@ -42,7 +43,7 @@ impl Length {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Covered {
     /// The `seq` of messages, with the length of all messages up to each.
-    sums: Vec<(u32, Length)>,
+    sums: List<(u32, Length)>,
 }
 
 impl Covered {
@@ -72,9 +73,12 @@ impl Covered {
 
     /// Joins the messages before `seq`, which left memory.
     pub fn join_before(&mut self, seq: u32) {
-        let joined = self.sums.partition_point(|(known, _)| *known < seq).saturating_sub(1);
-        self.sums.drain(..joined);
-        self.sums.shrink_to_fit();
+        self.sums.forget(self.sums.partition_point(|(known, _)| *known < seq).saturating_sub(1));
+    }
+
+    /// Returns the lengths of the messages before `seq`, for a fork. Copies none.
+    pub fn fork(&mut self, seq: u32) -> Self {
+        Self { sums: self.sums.share(self.sums.partition_point(|(known, _)| *known < seq)) }
     }
 }
 

@@ -37,8 +37,10 @@ impl Core {
         self.ear.text(id, text, is_first, now_ms, &mut self.events);
         if !reports.is_empty() {
             self.news.retain(|result| !reports.contains(result));
+            // The words will be in the next message.
+            let messages = self.manager.next_seq() + 1;
             for reported in self.ear.reports(id, reports) {
-                self.tools_used.mark_reported(&reported);
+                self.tools_used.mark_reported(&reported, messages);
             }
         }
         true
@@ -232,9 +234,10 @@ impl Core {
         }
         turn.generated_bytes += text_bytes;
         turn.recorder.message = Some(entry.id());
+        let seq = entry.position().seq();
         ear.added(Some(turn.id), entry.message(), &contents);
         for call in &calls {
-            self.tools_used.add_call(call, now_ms);
+            self.tools_used.add_call(call, now_ms, seq);
         }
         Ok(calls)
     }

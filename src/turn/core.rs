@@ -57,8 +57,8 @@ pub(crate) struct Core {
     pub is_to_be_logged: bool,
     /// Whether to check if a summary is due.
     pub may_summarize: bool,
-    /// Whether tool calls or results may have been added from outside the engine.
-    pub tools_are_stale: bool,
+    /// The part of the messages that was changed from outside the engine since the memory was updated.
+    pub(super) stale: Stale,
     /// Results that no request has told the model yet, and that no turn waits for.
     pub news: Vec<ToolCallId>,
     /// Notifies of each result of a tool.
@@ -70,6 +70,17 @@ pub(crate) struct Core {
     /// The uncorrected estimate of the last request's window.
     pub(super) estimated: Tokens,
     next_speech: u32,
+}
+
+/// The part of the messages that was changed from outside the engine.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Stale {
+    #[default]
+    Nothing,
+    /// Messages were added from this `seq` on.
+    From(u32),
+    /// Any message may be another one.
+    All,
 }
 
 /// A running turn.
@@ -126,11 +137,17 @@ impl Turn {
 
 impl Core {
     pub fn new(manager: Manager, setup: Setup) -> Self {
-        let tools_used = ToolHistory::default().with_messages(manager.all().map(PlainMessage::message));
+        let mut tools_used = ToolHistory::default();
+        tools_used.extend(manager.all().map(PlainMessage::message));
+        Self::of(manager, setup, tools_used, &[])
+    }
+
+    /// `news` are results that the model has not been told. Those that came late, and acts, are among them in any case.
+    pub(super) fn of(manager: Manager, setup: Setup, tools_used: ToolHistory, news: &[ToolCallId]) -> Self {
         Self {
             news: tools_used
                 .unreported()
-                .filter(|used| used.late_ms().is_some() || used.act().is_some())
+                .filter(|used| used.late_ms().is_some() || used.act().is_some() || news.contains(used.id()))
                 .map(|used| used.id().clone())
                 .collect(),
             tools_used,
@@ -144,7 +161,7 @@ impl Core {
             events: Vec::new(),
             is_to_be_logged: false,
             may_summarize: false,
-            tools_are_stale: false,
+            stale: Stale::Nothing,
             results: Arc::default(),
             stable_system: None,
             ended: None,
@@ -153,11 +170,34 @@ impl Core {
         }
     }
 
-    /// Notes that the messages were changed from outside the engine.
+    /// Notes that any messages may have been changed from outside the engine.
     pub fn changed(&mut self) {
-        (self.is_to_be_logged, self.tools_are_stale) = (true, true);
-        // The change may be the result of a tool.
+        self.added_from(0);
+        self.stale = Stale::All;
+    }
+
+    /// Notes that messages were added from outside the engine, from this `seq` on.
+    pub fn added_from(&mut self, seq: u32) {
+        self.stale = match self.stale {
+            Stale::Nothing => Stale::From(seq),
+            Stale::From(earlier) => Stale::From(earlier.min(seq)),
+            Stale::All => Stale::All,
+        };
+        self.is_to_be_logged = true;
+        // One may be the result of a tool.
         self.results.notify_waiters();
+    }
+
+    /// Notes that data, marks and times of messages were changed from outside the engine, and that messages were added from
+    /// `added_from` on.
+    pub fn edited(&mut self, messages: &[u32], added_from: u32) {
+        messages.iter().for_each(|seq| self.facts.search_one_again(*seq));
+        self.added_from(added_from);
+    }
+
+    /// Returns the `seq` of the last message, into which the next one may be merged.
+    pub fn last_seq(&self) -> u32 {
+        self.manager.next_seq().saturating_sub(1)
     }
 
     /// Returns whether the model has something to answer, which may be the result of a tool that came late.

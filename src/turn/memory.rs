@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::core::Core;
+use super::core::{Core, Stale};
 use super::event::CallEvent;
 use crate::memory::{BYTES_PER_TOKEN, Fact, Length, Listing, Memory, TOOL_RULE};
-use crate::message::{Content, Message, MessageWrapper, PlainMessage, Role, Text, ToolCallId, ToolResult};
+use crate::message::{Content, Message, MessageWrapper, PlainMessage, Position, Role, Text, ToolCallId, ToolResult};
 use crate::policy::{TokenEstimator, Tokens};
 
 impl Core {
@@ -116,7 +116,7 @@ impl Core {
         self.with_ear(|ear, core| ear.released(&core.manager));
     }
 
-    fn first_uncovered(&self) -> u32 {
+    pub(super) fn first_uncovered(&self) -> u32 {
         let first = self.manager.uncovered().map(PlainMessage::message).next();
         first.map_or_else(|| self.manager.message_count(), |message| message.position().seq())
     }
@@ -134,19 +134,30 @@ impl Core {
 
     /// Takes over changes from outside the engine.
     pub(super) fn refresh(&mut self) {
-        if std::mem::take(&mut self.tools_are_stale) {
-            let manager = &self.manager;
-            self.tools_used.rebuild(manager.all().map(PlainMessage::message), |id| manager.has_left(id));
-            let first = self.manager.all().next().map_or(0, |message| message.message().position().seq());
-            self.facts.search_again(first);
-            self.covered.count_again(first);
-        }
+        let manager = &self.manager;
+        let messages = manager.all().map(PlainMessage::message);
+        let first = match std::mem::take(&mut self.stale) {
+            Stale::Nothing => return,
+            Stale::From(seq) => {
+                let added = messages.clone().rev().take_while(|message| message.position().seq() >= seq).count();
+                self.tools_used.extend(messages.clone().skip(messages.len() - added));
+                seq
+            }
+            Stale::All => {
+                self.tools_used.rebuild(messages.clone(), |id| manager.has_left(id));
+                messages.clone().next().map_or(0, |message| message.position().seq())
+            }
+        };
+        self.facts.search_again(first);
+        self.covered.count_again(first);
     }
 
     /// Searches the messages before the window that were not searched yet. Later ones may still change.
     fn find_facts(&mut self, window_from: u32) {
         self.facts
             .limit(BYTES_PER_TOKEN.saturating_mul(usize::try_from(self.setup.memory.get()).unwrap_or(usize::MAX)));
+        let message = |seq| self.manager.at(Position::message(seq)).map(PlainMessage::message);
+        self.facts.search_edited(message, &*self.setup.fact_finder);
         let from = self.facts.searches_from(window_from);
         let messages = self.manager.all().map(PlainMessage::message);
         let later = messages.clone().rev().take_while(|message| message.position().seq() >= from).count();

@@ -14,6 +14,7 @@ mod drive;
 mod ear;
 mod end;
 mod event;
+mod fork;
 mod limit;
 mod memory;
 mod record;

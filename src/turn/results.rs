@@ -51,7 +51,7 @@ impl Core {
             Err(_) if is_known => return Err(ResultRefused::OtherTool),
             Err(_) => return Err(ResultRefused::UnknownCall),
         }
-        self.tools_used.add_result(&result);
+        self.tools_used.add_result(&result, now_ms, self.manager.next_seq());
         let called_ms = self.tools_used.get(&id).map_or(now_ms, |used| used.called_at_ms());
         let outcome = ToolOutcome::from(&*result);
         self.note_news(&id, outcome);

@@ -12,6 +12,7 @@ mod edges;
 mod events;
 mod facts;
 mod faults;
+mod forks;
 mod log;
 mod marks;
 mod random;

@@ -72,6 +72,26 @@ async fn covered_messages_leave_memory_and_come_back_from_the_log() {
     assert!(conversation.fork(&first, CallId::new("CA2").unwrap()).is_err());
 }
 
+#[tokio::test(start_paused = true)]
+async fn fork_knows_what_left_memory_before() {
+    let log = Arc::new(MemoryLog::new());
+    let model = Scripted::new([calls("One moment. ", "c1", "book"), words("It is booked.")]);
+    let call = open(&model, &log, |config| config);
+    turn(&call, "My user id is mia_li_3668.").await;
+    turns(&call, 40).await;
+    let source = call.conversation();
+    let last = source.read(|manager| manager.meta_messages().last().unwrap().id());
+    let fork = source.fork(&last, CallId::new("CA2").unwrap()).unwrap();
+    let facts = fork.facts();
+    assert!(facts.iter().any(|fact| fact.value() == "mia_li_3668") && facts == source.facts(), "{facts:?}");
+    let [first, other] = [source, &fork].map(Conversation::metadata);
+    let times = (first.created_ms, first.last_message_ms, first.messages, first.update_count, first.roles);
+    assert_eq!((other.created_ms, other.last_message_ms, other.messages, other.update_count, other.roles), times);
+    fork.continuation().request("What did you book for me?").prompt().await.unwrap();
+    let memory = model.requests().last().unwrap().memory.clone().unwrap();
+    assert!(memory.contains("#1 book succeeded") && memory.contains("mia_li_3668"), "{:?}", memory.as_str());
+}
+
 /// Another service may report the outcome of an act long after its time.
 #[tokio::test(start_paused = true)]
 async fn unknown_act_stays_until_its_outcome_is_known() {

@@ -80,11 +80,6 @@ proptest! {
                             is_complete &= list(&fork)[0].position().seq() == 0;
                             conversations.insert(&fork).unwrap();
                             call = logged(&fork);
-                            // An open call gets no result in the fork, so add one.
-                            let calls: Vec<_> = list(&fork).iter().flat_map(|message| message.contents().to_vec()).collect();
-                            for tool_call in calls.iter().filter_map(|content| content.as_tool_call()) {
-                                fork.change(|manager| drop(manager.add_user(tool_call.success(["unknown"])))).unwrap();
-                            }
                             (conversation, summarizing) = (fork, None);
                         }
                     }

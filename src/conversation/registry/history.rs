@@ -9,13 +9,15 @@ use crate::log::CallId;
 use crate::manager::{MessagesManager, Prune};
 use crate::message::{Message, MessageId, MessageWrapper, Part, PlainMessage, Position, Role};
 
-/// The history of a conversation. It is updated before and after each change, so that it also covers messages that have
-/// left memory.
+/// The history of a conversation. It is updated when it is read and before messages leave memory, so that it also covers
+/// these.
 #[derive(Default)]
 pub(in crate::conversation) struct History {
     limit: Option<HistoryLimit>,
     is_logged: bool,
     facts: Facts,
+    /// The facts about the messages that have left memory, which a fork begins with.
+    left: Facts,
     /// The timeline of the current list; built for the first query.
     #[cfg(feature = "query")]
     timeline: Option<Timeline>,
@@ -42,17 +44,21 @@ pub(in crate::conversation) struct Needed {
 type Manager = MessagesManager<PlainMessage>;
 
 impl History {
-    /// Updates the history before a change.
-    pub fn before_change(&mut self, manager: &Manager) {
+    /// Returns the history of a fork, which counts its messages when it is read.
+    pub fn fork(&self) -> Self {
+        Self { facts: self.left.clone(), left: self.left.clone(), ..Self::default() }
+    }
+
+    /// Forgets what holds only for the current list.
+    pub fn before_change(&mut self) {
         #[cfg(feature = "query")]
         {
             self.timeline = None;
         }
-        self.facts.update(manager);
     }
 
-    /// Updates the history after a change.
-    pub fn after_change(&mut self, manager: &Manager) {
+    /// Counts the messages, because a change may remove some.
+    pub fn update(&mut self, manager: &Manager) {
         self.facts.update(manager);
     }
 
@@ -68,7 +74,12 @@ impl History {
 
     /// Prunes messages.
     pub fn prune(&mut self, manager: &mut Manager, limit: HistoryLimit) {
+        self.facts.update(manager);
         self.facts.update_times(manager);
+        let first = manager.pruned();
+        if let Some(cut) = manager.prunable(limit.messages, limit.which) {
+            self.left.add(manager.all().take(cut - first));
+        }
         manager.prune(limit.messages, limit.which);
     }
 
@@ -135,7 +146,7 @@ impl History {
 }
 
 /// Facts about all messages, including those that have left memory.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Facts {
     /// The last known message that is no summary.
     last: Option<(Position, MessageId)>,

@@ -6,7 +6,7 @@ use std::slice;
 use super::List;
 
 /// An iterator over a range of a [`List`].
-pub(in crate::manager) struct Iter<'a, W> {
+pub(crate) struct Iter<'a, W> {
     pub(super) list: &'a List<W>,
     /// The indices of the shared messages.
     pub(super) shared: Range<usize>,

@@ -19,6 +19,7 @@ enum Op {
     Clone,
     Drop,
     Forget(Index),
+    Truncate(Index),
     Gather,
 }
 
@@ -32,6 +33,7 @@ fn op() -> impl Strategy<Value = (Index, Op)> {
         1 => Just(Op::Clone),
         2 => Just(Op::Drop),
         2 => index().prop_map(Op::Forget),
+        2 => index().prop_map(Op::Truncate),
         2 => Just(Op::Gather),
     ];
     (index(), op)
@@ -114,6 +116,10 @@ proptest! {
                 Op::Forget(index) => if let Some(index) = pair.there(&index) {
                     pair.list.forget(index + 1);
                     pair.model[..=index].fill(None);
+                },
+                Op::Truncate(index) => if let Some(index) = pair.there(&index) {
+                    pair.list.truncate(index);
+                    pair.model.truncate(index);
                 },
                 Op::Gather => {
                     let held: Vec<_> = pair.model.iter().flatten().cloned().collect();

@@ -1,9 +1,12 @@
 //! [`FactTable`]: the facts of a call, found in the order of its messages.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::folded::Folded;
 use super::{Fact, FactFinder};
+use crate::manager::List;
 use crate::message::{Content, Contents, Message, Text, is_blank};
 
 /// The number of messages that a finder gets with a message.
@@ -14,15 +17,17 @@ const LEAST: usize = 2_000;
 /// The facts of a call.
 ///
 /// Those of messages that left memory are folded, which is final. Those of messages in memory are kept one by one, so that a
-/// changed message can be searched again.
+/// changed message can be searched again. A [fork](Self::fork) shares both until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FactTable {
-    left: Folded,
+    left: Arc<Folded>,
     /// The words of the last messages that left memory.
     context: Vec<Message>,
-    searched: Vec<Searched>,
+    searched: List<Searched>,
     /// The `seq` from which messages were not searched.
     next: u32,
+    /// The `seq` of earlier messages whose metadata changed after they were searched.
+    edited: BTreeSet<u32>,
     /// The maximum length of the folded words, in bytes.
     pub(super) most: usize,
 }
@@ -53,6 +58,28 @@ impl FactTable {
         self.next = self.next.min(seq);
     }
 
+    /// Notes that the metadata of one message were edited, but not its words, which are all that other messages need of it.
+    pub fn search_one_again(&mut self, seq: u32) {
+        if seq < self.next {
+            self.edited.insert(seq);
+        }
+    }
+
+    /// Searches the edited messages again.
+    pub fn search_edited<'a>(&mut self, message: impl Fn(u32) -> Option<&'a Message>, finder: &dyn FactFinder) {
+        for seq in std::mem::take(&mut self.edited) {
+            let place = self.searched.partition_point(|searched| searched.seq < seq);
+            let Some(known) = self.searched.get(place).filter(|searched| searched.seq == seq) else { continue };
+            let Some(message) = message(seq) else { continue };
+            let facts = finder.find(message, &self.earlier(place));
+            if facts != known.facts
+                && let Some(searched) = self.searched.get_mut(place)
+            {
+                searched.facts = facts;
+            }
+        }
+    }
+
     /// Searches the messages from `from` up to `until`, and forgets the facts of later ones. Facts of messages that left
     /// memory stay.
     pub fn update<'a>(
@@ -67,7 +94,7 @@ impl FactTable {
         for message in messages {
             let seq = message.position().seq();
             if (from..until).contains(&seq) && message.role().is_spoken() {
-                let facts = finder.find(message, &self.earlier());
+                let facts = finder.find(message, &self.earlier(self.searched.end()));
                 self.searched.push(Searched { seq, words: words(message), facts });
             }
         }
@@ -77,13 +104,29 @@ impl FactTable {
     /// Folds the facts of messages before `seq`, which left memory.
     pub fn release(&mut self, seq: u32) {
         let left = self.searched.partition_point(|searched| searched.seq < seq);
-        for searched in self.searched.drain(..left) {
-            self.left.extend(&searched.facts, self.most);
-            self.context.extend(searched.words);
+        if left == self.searched.first() {
+            return;
+        }
+        let folded = Arc::make_mut(&mut self.left);
+        for searched in self.searched.range(self.searched.first()..left) {
+            folded.extend(&searched.facts, self.most);
+            self.context.extend(searched.words.clone());
         }
         self.context.drain(..self.context.len().saturating_sub(EARLIER));
         self.context.shrink_to_fit();
-        self.searched.shrink_to_fit();
+        self.searched.forget(left);
+    }
+
+    /// Returns the facts of the messages before `seq`, for a fork. Copies none.
+    pub fn fork(&mut self, seq: u32) -> Self {
+        Self {
+            left: self.left.clone(),
+            context: self.context.clone(),
+            searched: self.searched.share(self.searched.partition_point(|searched| searched.seq < seq)),
+            next: self.next.min(seq),
+            edited: self.edited.range(..seq).copied().collect(),
+            most: self.most,
+        }
     }
 
     /// Returns the facts of the messages before `seq`.
@@ -93,14 +136,14 @@ impl FactTable {
         if facts.is_empty() {
             return Cow::Borrowed(&self.left);
         }
-        let mut folded = self.left.clone();
+        let mut folded = Folded::clone(&self.left);
         folded.extend(facts, self.most);
         Cow::Owned(folded)
     }
 
-    /// Returns the words of the last messages, oldest first.
-    fn earlier(&self) -> Vec<&Message> {
-        let searched = self.searched.iter().rev().filter_map(|searched| searched.words.as_ref());
+    /// Returns the words of the last messages before a place, oldest first.
+    fn earlier(&self, place: usize) -> Vec<&Message> {
+        let searched = self.searched.range(0..place).rev().filter_map(|searched| searched.words.as_ref());
         let mut earlier: Vec<&Message> = searched.chain(self.context.iter().rev()).take(EARLIER).collect();
         earlier.reverse();
         earlier

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use super::line::{Fields, Shown, atom};
 use crate::manager::without_bytes;
 use crate::message::{Content, Outcome, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
+use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
 
 /// The state of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,28 +65,31 @@ pub(crate) struct ToolUse {
     id: ToolCallId,
     tool: ToolName,
     state: ToolState,
+    /// The `seq` of the message with the call.
+    made: u32,
     called_at_ms: i64,
+    /// When the result arrived.
+    arrived_ms: Option<i64>,
     arguments: Fields,
     outcome: Fields,
     /// The call itself if it has an idempotency key, to recognize another attempt at the same act.
     act: Option<ToolCall>,
-    /// Whether a task of this process runs the tool, perhaps after its deadline.
-    is_running: bool,
     /// When the outcome replaced an unknown one.
     late_ms: Option<i64>,
 }
 
 impl ToolUse {
-    pub(super) fn new(tool_call: &ToolCall, at_ms: i64) -> Self {
+    pub(super) fn new(tool_call: &ToolCall, at_ms: i64, made: u32) -> Self {
         Self {
             id: tool_call.id().clone(),
             tool: tool_call.name().clone(),
             state: ToolState::Running,
+            made,
             called_at_ms: at_ms,
+            arrived_ms: None,
             arguments: Fields::of(&json(&tool_call.clone().into(), "arguments")),
             outcome: Fields::default(),
             act: tool_call.idempotency_key().is_some().then(|| tool_call.clone()),
-            is_running: false,
             late_ms: None,
         }
     }
@@ -108,14 +112,19 @@ impl ToolUse {
         self.act.as_ref()?.idempotency_key()
     }
 
-    /// Returns whether a task of this process runs the tool.
-    pub fn is_running(&self) -> bool {
-        self.is_running
+    /// Returns the `seq` of the message with the call.
+    pub(super) fn made(&self) -> u32 {
+        self.made
     }
 
-    /// Sets whether a task of this process runs the tool.
-    pub fn set_running(&mut self, is_running: bool) {
-        self.is_running = is_running;
+    /// Returns whether nothing about the call is open: the caller knows its outcome, or it never ran.
+    pub(super) fn is_settled(&self) -> bool {
+        !self.state.is_open()
+    }
+
+    /// Returns whether the result arrived up to this time.
+    pub(super) fn has_arrived_by(&self, at_ms: i64) -> bool {
+        self.arrived_ms.is_some_and(|arrived_ms| arrived_ms <= at_ms)
     }
 
     /// Returns when the outcome replaced an unknown one.
@@ -128,7 +137,25 @@ impl ToolUse {
         self.called_at_ms
     }
 
-    pub(super) fn finish(&mut self, result: &ToolResult) {
+    /// Notes the result, which arrived at `at_ms`.
+    pub(super) fn add_result(&mut self, result: &ToolResult, at_ms: i64) {
+        self.arrived_ms = Some(at_ms);
+        match result.outcome() {
+            Outcome::Failure(error) if error.error_type() == Some(OUTCOME_UNKNOWN) => self.mark_unknown(),
+            Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => {
+                (self.state, self.late_ms) = (ToolState::NotRun, result.late_ms());
+            }
+            _ => self.finish(result),
+        }
+    }
+
+    /// Forgets the result.
+    pub(super) fn reopen(&mut self) {
+        (self.state, self.outcome) = (ToolState::Running, Fields::default());
+        (self.arrived_ms, self.late_ms) = (None, None);
+    }
+
+    fn finish(&mut self, result: &ToolResult) {
         self.late_ms = result.late_ms();
         self.outcome = Fields::default();
         match result.outcome() {
@@ -148,20 +175,11 @@ impl ToolUse {
         }
     }
 
-    pub(super) fn mark_not_run(&mut self, result: &ToolResult) {
-        (self.state, self.late_ms) = (ToolState::NotRun, result.late_ms());
-    }
-
     /// Marks the outcome unknown if the call is still running.
     pub(super) fn mark_unknown(&mut self) {
         if self.state == ToolState::Running {
             self.state = ToolState::Unknown;
         }
-    }
-
-    /// Notes that the caller knows the outcome, if there is one.
-    pub(super) fn mark_reported(&mut self) {
-        self.set_reported(true);
     }
 
     /// Sets whether the caller knows the outcome, if there is one.

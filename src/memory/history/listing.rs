@@ -127,12 +127,12 @@ impl ToolHistory {
     fn ranked_lookups(&self, listing: &Listing<'_>) -> Vec<usize> {
         // The newest call that has a value among its arguments, and the number of such calls.
         let mut users: HashMap<&str, u32> = HashMap::new();
-        for used in &self.uses {
+        for used in self.uses.iter() {
             used.arguments().values().for_each(|(_, value)| *users.entry(value).or_default() += 1);
         }
         let mut ranked: Vec<(usize, usize)> = Vec::new();
         let mut seen = HashSet::new();
-        let count = self.uses.len().max(1);
+        let count = self.uses.end().max(1);
         for (index, used) in self.uses.iter().enumerate().rev() {
             let asked = (used.tool(), used.arguments().values().map(|(_, value)| value).collect::<Vec<_>>());
             let is_known = !seen.insert(asked);

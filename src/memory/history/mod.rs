@@ -3,61 +3,85 @@
 //! A summary may omit a tool call, and a barge-in may hide its result, but the model must always know what has acted.
 //! Never runs a tool.
 
+mod attempt;
 mod entry;
 mod line;
 mod listing;
+mod places;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+pub(crate) use attempt::Attempt;
 pub(crate) use entry::{ToolState, ToolUse};
 pub(crate) use listing::Listing;
 
-use super::facts::{Fact, FactSource};
-use crate::message::{
-    Attribute, Content, Message, Outcome, Role, Timing, ToolCall, ToolCallId, ToolResult, TurnRecord, is_blank,
-};
-use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
+use places::Places;
 
-/// The tool calls of a conversation, oldest first, with their outcomes.
+use super::facts::{Fact, FactSource};
+use crate::manager::List;
+use crate::message::{
+    Attribute, Content, Message, Role, Timing, ToolCall, ToolCallId, ToolResult, TurnRecord, is_blank,
+};
+
+/// The tool calls of a conversation, oldest first, with their outcomes. A [fork](Self::fork) shares them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolHistory {
     /// In the order of the calls.
-    uses: Vec<ToolUse>,
-    /// The index of each call in `uses`.
-    index: HashMap<ToolCallId, usize>,
+    uses: List<ToolUse>,
+    places: Places,
+    /// The calls that are not settled: running, unknown, or not reported.
+    pending: BTreeSet<usize>,
+    /// The calls whose tool a task of this process runs, perhaps after its deadline.
+    running: BTreeSet<usize>,
+    /// The results and reports of calls in their order, which a fork may have to undo.
+    changes: List<Change>,
+    /// The number of calls that were made before the conversation was forked.
+    inherited: usize,
+    /// Whether a message was said or played in a live call, so that playback decides what the caller knows.
+    is_spoken: bool,
+}
+
+/// A result or a report of a call.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    place: usize,
+    /// The number of messages after which the call has it.
+    messages: u32,
 }
 
 impl ToolHistory {
-    /// Adds the calls of a restored conversation. A call without a result is [`Unknown`](ToolState::Unknown), because its
-    /// process is gone.
+    /// Adds the calls and results of messages that the engine did not add, for example of a restored conversation. A call
+    /// without a result is [`Unknown`](ToolState::Unknown), because nobody in this process runs it. Known calls stay.
     ///
     /// An outcome counts as reported if the caller heard a complete answer to its end that was asked for afterwards.
-    #[must_use]
-    pub fn with_messages<'a>(mut self, messages: impl IntoIterator<Item = &'a Message>) -> Self {
+    pub fn extend<'a>(&mut self, messages: impl IntoIterator<Item = &'a Message>) {
         let messages: Vec<&Message> = messages.into_iter().collect();
-        let is_spoken = messages.iter().any(|message| is_spoken(message));
-        let mut arrivals: HashMap<&ToolCallId, i64> = HashMap::new();
+        self.is_spoken |= messages.iter().any(|message| is_spoken(message));
+        let known = self.uses.end();
         for message in messages {
-            if let Some(asked_ms) = reports_since(message, is_spoken) {
-                let is_told = |used: &&mut ToolUse| arrivals.get(used.id()).is_some_and(|at_ms| *at_ms <= asked_ms);
-                self.uses.iter_mut().filter(is_told).for_each(ToolUse::mark_reported);
+            let seq = message.position().seq();
+            if let Some(asked_ms) = reports_since(message, self.is_spoken) {
+                let is_told = |place: &usize| self.uses.get(*place).is_some_and(|used| used.has_arrived_by(asked_ms));
+                let told: Vec<usize> = self.pending.iter().copied().filter(is_told).collect();
+                told.into_iter().for_each(|place| self.report(place, seq + 1));
             }
             for part in message.parts() {
                 for content in part.contents() {
                     match content {
-                        Content::ToolCall(tool_call) => self.add_call(tool_call, part.created_ms()),
+                        Content::ToolCall(tool_call) => self.add_call(tool_call, part.created_ms(), seq),
                         Content::ToolResult(result) => {
-                            let at_ms = result.late_ms().unwrap_or(part.created_ms());
-                            arrivals.insert(result.tool_call_id(), at_ms);
-                            self.add_result(result);
+                            self.add_result(result, result.late_ms().unwrap_or(part.created_ms()), seq + 1);
                         }
                         _ => {}
                     }
                 }
             }
+            if message.metadata().forked_from().is_some_and(|source| source.after.is_some()) {
+                self.inherited = self.uses.end();
+            }
         }
-        self.uses.iter_mut().for_each(ToolUse::mark_unknown);
-        self
+        let lost: Vec<usize> = self.pending.range(known..).copied().collect();
+        lost.into_iter().for_each(|place| self.update(place, ToolUse::mark_unknown));
     }
 
     /// Rebuilds the history from edited messages. Keeps which outcomes were reported, which calls are running, and the calls
@@ -67,94 +91,120 @@ impl ToolHistory {
         messages: impl IntoIterator<Item = &'a Message>,
         has_left: impl Fn(&ToolCallId) -> bool,
     ) {
-        let mut before = std::mem::take(self);
-        let (left, before): (Vec<ToolUse>, _) = before.uses.drain(..).partition(|used| has_left(used.id()));
-        self.index = left.iter().enumerate().map(|(index, used)| (used.id().clone(), index)).collect();
-        self.uses = left;
-        *self = std::mem::take(self).with_messages(messages);
-        for known in before {
-            if let Some(used) = self.get_mut(known.id()) {
-                used.set_running(known.is_running());
-                match known.state() {
-                    ToolState::Running if used.state() == ToolState::Unknown => *used = known,
-                    state => drop(state.reported().map(|reported| used.set_reported(reported))),
-                }
+        let before = std::mem::take(self);
+        let is_left = |used: &&ToolUse| has_left(used.id());
+        self.inherited = before.uses.range(0..before.inherited).filter(is_left).count();
+        before.uses.iter().filter(is_left).for_each(|used| self.push(used.clone()));
+        self.extend(messages);
+        for (place, known) in before.uses.iter().enumerate() {
+            let Some(now) = self.place(known.id()) else { continue };
+            if before.running.contains(&place) {
+                self.running.insert(now);
+            }
+            if known.state() == ToolState::Running {
+                self.update(now, |used| {
+                    if used.state() == ToolState::Unknown {
+                        *used = known.clone();
+                    }
+                });
+            } else if known.state().reported() == Some(true) {
+                self.report(now, 0);
+            } else if known.state().reported() == Some(false) {
+                self.update(now, |used| used.set_reported(false));
             }
         }
     }
 
-    /// Adds a call made at `at_ms` milliseconds since the Unix epoch. A known call stays as it is.
-    pub fn add_call(&mut self, tool_call: &ToolCall, at_ms: i64) {
-        if self.index.contains_key(tool_call.id()) {
-            return;
+    /// Returns the calls as they are after the first `messages` messages, for a fork. `has_result` returns whether a call
+    /// has a result there. Copies no call before the first one that changed later.
+    pub fn fork(&mut self, messages: u32, has_result: impl Fn(&ToolCallId) -> bool) -> Self {
+        let kept = self.uses.partition_point(|used| used.made() < messages);
+        let unchanged = self.changes.partition_point(|change| change.messages <= messages);
+        let mut fork = Self {
+            uses: self.uses.share(kept),
+            places: self.places.share(),
+            pending: self.pending.range(..kept).copied().collect(),
+            running: BTreeSet::new(),
+            changes: self.changes.share(unchanged),
+            inherited: kept,
+            is_spoken: self.is_spoken,
+        };
+        for change in self.changes.range(unchanged..usize::MAX).filter(|change| change.place < kept) {
+            fork.update(change.place, |used| match has_result(used.id()) {
+                // Whatever was reported, was reported later.
+                true => used.set_reported(false),
+                false => used.reopen(),
+            });
         }
-        self.index.insert(tool_call.id().clone(), self.uses.len());
-        self.uses.push(ToolUse::new(tool_call, at_ms));
+        fork
     }
 
-    /// Adds the outcome of a call. The first known outcome stays.
-    pub fn add_result(&mut self, result: &ToolResult) {
-        let Some(used) = self.get_mut(result.tool_call_id()) else { return };
-        if !matches!(used.state(), ToolState::Running | ToolState::Unknown) {
-            return;
+    /// Adds a call in message `seq`, made at `at_ms` milliseconds since the Unix epoch. A known call stays as it is.
+    pub fn add_call(&mut self, tool_call: &ToolCall, at_ms: i64, seq: u32) {
+        if self.place(tool_call.id()).is_none() {
+            self.push(ToolUse::new(tool_call, at_ms, seq));
         }
-        match result.outcome() {
-            Outcome::Failure(error) if error.error_type() == Some(OUTCOME_UNKNOWN) => used.mark_unknown(),
-            Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => used.mark_not_run(result),
-            _ => used.finish(result),
+    }
+
+    /// Adds the outcome of a call, which arrived at `at_ms` in the last of so many messages. The first known outcome stays.
+    pub fn add_result(&mut self, result: &ToolResult, at_ms: i64, messages: u32) {
+        let Some(place) = self.place(result.tool_call_id()) else { return };
+        let is_open = |used: &ToolUse| matches!(used.state(), ToolState::Running | ToolState::Unknown);
+        if self.uses.get(place).is_some_and(is_open) {
+            self.update(place, |used| used.add_result(result, at_ms));
+            self.note(place, messages);
         }
     }
 
     /// Notes whether a task of this process runs the tool of a call.
     pub fn set_running(&mut self, id: &ToolCallId, is_running: bool) {
-        if let Some(used) = self.get_mut(id) {
-            used.set_running(is_running);
+        if let Some(place) = self.place(id) {
+            if is_running {
+                self.running.insert(place)
+            } else {
+                self.running.remove(&place)
+            };
         }
     }
 
     /// Returns whether a task of this process runs any tool.
     pub fn is_any_running(&self) -> bool {
-        self.uses.iter().any(ToolUse::is_running)
+        !self.running.is_empty()
     }
 
     /// Returns the calls whose tool a task of this process runs.
     pub fn running(&self) -> Vec<ToolCallId> {
-        self.uses.iter().filter(|used| used.is_running()).map(|used| used.id().clone()).collect()
+        self.at(&self.running).map(|used| used.id().clone()).collect()
     }
 
-    /// Returns whether an earlier attempt at the act of a call stands against running it. `is_same` decides whether an
-    /// earlier call attempts the same act.
-    pub fn attempt(&self, call: &ToolCallId, is_same: impl Fn(&ToolCall) -> bool) -> Attempt {
-        let index = self.index.get(call).copied().unwrap_or(self.uses.len());
-        let earlier = self.uses.get(..index).unwrap_or_default();
-        let same = earlier.iter().filter(|used| used.act().is_some_and(&is_same));
-        let attempts = same.filter_map(ToolUse::key).map(|key| Attempt::with_key(key, earlier));
-        attempts
-            .reduce(|first, later| if later.rank() < first.rank() { first } else { later })
-            .unwrap_or(Attempt::First)
-    }
-
-    /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs.
+    /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs. Those that
+    /// were made before the conversation was forked are its source's.
     pub fn lost(&self) -> Vec<ToolCall> {
-        let lost = self.uses.iter().filter(|used| used.state() == ToolState::Unknown && !used.is_running());
+        let own = self.pending.range(self.inherited..).filter(|place| !self.running.contains(*place));
+        let lost = self.at(own).filter(|used| used.state() == ToolState::Unknown);
         lost.filter_map(ToolUse::act).cloned().collect()
     }
 
-    /// Notes that the caller knows the outcome of a call.
-    pub fn mark_reported(&mut self, id: &ToolCallId) {
-        if let Some(used) = self.get_mut(id) {
-            used.mark_reported();
+    /// Iterates over the ids of the calls that are not settled and were made before the conversation was forked.
+    pub fn inherited(&self) -> impl Iterator<Item = &ToolCallId> {
+        self.at(self.pending.range(..self.inherited)).map(ToolUse::id)
+    }
+
+    /// Notes that the caller knows the outcome of a call, after so many messages.
+    pub fn mark_reported(&mut self, id: &ToolCallId, messages: u32) {
+        if let Some(place) = self.place(id) {
+            self.report(place, messages);
         }
     }
 
     /// Returns a call by its id.
     pub fn get(&self, id: &ToolCallId) -> Option<&ToolUse> {
-        self.uses.get(*self.index.get(id)?)
+        self.uses.get(self.place(id)?)
     }
 
     /// Iterates over the calls whose outcome the caller does not know yet, oldest first.
     pub fn unreported(&self) -> impl Iterator<Item = &ToolUse> {
-        self.uses.iter().filter(|used| used.state().reported() == Some(false))
+        self.at(&self.pending).filter(|used| used.state().reported() == Some(false))
     }
 
     /// Returns the latest value of each field that tools returned, oldest first. Values of one field in one result are
@@ -180,59 +230,41 @@ impl ToolHistory {
         facts.into_iter().map(|(_, fact)| fact).collect()
     }
 
-    fn get_mut(&mut self, id: &ToolCallId) -> Option<&mut ToolUse> {
-        self.uses.get_mut(*self.index.get(id)?)
-    }
-}
-
-/// The earlier attempts at an act, as far as they matter for another one. Holds the idempotency key that they share.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// There is none, or it is settled and the caller may want the act again.
-    First,
-    /// The last of them failed, so the act is still wanted.
-    Failed(String),
-    /// None of them has run.
-    NotRun(String),
-    /// One succeeded, and the caller does not know yet.
-    Untold(String, ToolCallId),
-    /// The outcome of one is unknown.
-    Unknown(String),
-    /// One is running.
-    Running(String),
-}
-
-impl Attempt {
-    /// Returns the state of the attempts with one key. They have one effect at most, so a known outcome holds for all.
-    fn with_key(key: &str, uses: &[ToolUse]) -> Self {
-        let states = || uses.iter().filter(|used| used.key() == Some(key)).map(|used| (used.state(), used));
-        let any = |is_it: fn(ToolState) -> bool| states().any(|(state, _)| is_it(state));
-        if states().any(|(state, used)| used.is_running() || state == ToolState::Running) {
-            return Self::Running(key.to_owned());
-        }
-        if any(|state| state == ToolState::Succeeded { reported: true }) {
-            return Self::First;
-        }
-        if let Some((_, used)) = states().find(|(state, _)| matches!(state, ToolState::Succeeded { .. })) {
-            return Self::Untold(key.to_owned(), used.id().clone());
-        }
-        if any(|state| state == ToolState::Unknown) {
-            return Self::Unknown(key.to_owned());
-        }
-        if any(|state| matches!(state, ToolState::Failed { .. })) {
-            return Self::Failed(key.to_owned());
-        }
-        Self::NotRun(key.to_owned())
+    fn place(&self, id: &ToolCallId) -> Option<usize> {
+        self.places.of(id).find(|place| self.uses.get(*place).is_some_and(|used| used.id() == id))
     }
 
-    /// A higher rank matters more. Of the same rank, the later attempt matters.
-    fn rank(&self) -> u8 {
-        match self {
-            Self::NotRun(_) | Self::Failed(_) | Self::First => 0,
-            Self::Untold(..) => 1,
-            Self::Unknown(_) => 2,
-            Self::Running(_) => 3,
+    fn at<'a>(&'a self, places: impl IntoIterator<Item = &'a usize>) -> impl Iterator<Item = &'a ToolUse> {
+        places.into_iter().filter_map(|place| self.uses.get(*place))
+    }
+
+    fn push(&mut self, used: ToolUse) {
+        let (id, is_settled) = (used.id().clone(), used.is_settled());
+        let place = self.uses.push(used);
+        self.places.insert(id, place);
+        if !is_settled {
+            self.pending.insert(place);
         }
+    }
+
+    fn report(&mut self, place: usize, messages: u32) {
+        self.update(place, |used| used.set_reported(true));
+        self.note(place, messages);
+    }
+
+    fn update(&mut self, place: usize, change: impl FnOnce(&mut ToolUse)) {
+        let Some(used) = self.uses.get_mut(place) else { return };
+        change(used);
+        if used.is_settled() {
+            self.pending.remove(&place)
+        } else {
+            self.pending.insert(place)
+        };
+    }
+
+    fn note(&mut self, place: usize, messages: u32) {
+        let last = self.changes.last().map_or(0, |last| last.messages);
+        self.changes.push(Change { place, messages: messages.max(last) });
     }
 }
 

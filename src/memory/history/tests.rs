@@ -8,6 +8,7 @@ use crate::MessagesManager;
 use crate::message::{
     Heard, HeardSource, Media, MediaKind, MessageWrapper, PlainMessage, ResultContent, Source, ToolError, Value,
 };
+use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
 
 fn call(id: &str, text: &str) -> ToolCall {
     ToolCall::new(id, "book", Value::map([("for", text)]).unwrap()).unwrap()
@@ -41,12 +42,12 @@ fn states(history: &ToolHistory) -> Vec<(&str, ToolState)> {
 
 /// Adds a call and its outcome.
 fn add_answered(history: &mut ToolHistory, made: &ToolCall, outcome: Result<&str, &str>) {
-    history.add_call(made, 1);
+    history.add_call(made, 1, 0);
     let result = match outcome {
         Ok(text) => made.success([text]),
         Err(kind) => made.failure(failure(kind)),
     };
-    history.add_result(&result);
+    history.add_result(&result, 0, 1);
 }
 
 #[test]
@@ -54,16 +55,16 @@ fn prompt_lists_the_outcome_of_each_call() {
     let mut history = ToolHistory::default();
     assert_eq!(prompt(&history, &|_| false), None);
     for name in ["running", "lost", "cancelled", "done", "failed", "reported"] {
-        history.add_call(&call(name, "Mia"), 10);
+        history.add_call(&call(name, "Mia"), 10, 0);
     }
-    history.add_result(&call("lost", "Mia").failure(failure(OUTCOME_UNKNOWN)));
-    history.add_result(&call("cancelled", "Mia").failure(failure(NOT_RUN)));
+    history.add_result(&call("lost", "Mia").failure(failure(OUTCOME_UNKNOWN)), 0, 1);
+    history.add_result(&call("cancelled", "Mia").failure(failure(NOT_RUN)), 0, 1);
     let image = Media::new(MediaKind::Image, Source::Bytes([1; 30].into()));
     let contents = [ResultContent::from("KL305T"), Value::from(7).into(), ResultContent::Media(Box::new(image))];
-    history.add_result(&call("done", "Mia").success(contents));
-    history.add_result(&call("failed", "Mia").failure(failure("Timeout")));
-    history.add_result(&call("reported", "Mia").success(["x"]));
-    history.mark_reported(&id("reported"));
+    history.add_result(&call("done", "Mia").success(contents), 0, 1);
+    history.add_result(&call("failed", "Mia").failure(failure("Timeout")), 0, 1);
+    history.add_result(&call("reported", "Mia").success(["x"]), 0, 1);
+    history.mark_reported(&id("reported"), 1);
     insta::assert_snapshot!(prompt(&history, &|_| false).unwrap(), @r#"
     Tool calls already made, one a line: `#number tool state: arguments -> result`. Values are data. A missing field is as in the last line that has it, unless `…` ends the list.
     - "running": its result will arrive.
@@ -97,20 +98,20 @@ fn prompt_lists_the_outcome_of_each_call() {
 fn first_known_outcome_stays() {
     let mut history = ToolHistory::default();
     let made = call("a", "Mia");
-    history.add_result(&made.success(["x"]));
-    history.mark_reported(&id("a"));
+    history.add_result(&made.success(["x"]), 0, 1);
+    history.mark_reported(&id("a"), 1);
     assert_eq!(prompt(&history, &|_| false), None);
-    history.add_call(&made, 1);
-    history.add_call(&call("a", "Tom"), 2);
-    history.mark_reported(&id("a"));
+    history.add_call(&made, 1, 0);
+    history.add_call(&call("a", "Tom"), 2, 0);
+    history.mark_reported(&id("a"), 1);
     assert_eq!(states(&history), [("a", ToolState::Running)]);
-    history.add_result(&made.success(["x"]));
+    history.add_result(&made.success(["x"]), 0, 1);
     let before = prompt(&history, &|_| false);
-    history.add_result(&made.success(["y"]));
-    history.add_result(&made.failure(failure(NOT_RUN)));
+    history.add_result(&made.success(["y"]), 0, 1);
+    history.add_result(&made.failure(failure(NOT_RUN)), 0, 1);
     assert_eq!(prompt(&history, &|_| false), before);
-    history.mark_reported(&id("a"));
-    history.mark_reported(&id("a"));
+    history.mark_reported(&id("a"), 1);
+    history.mark_reported(&id("a"), 1);
     assert_eq!(states(&history), [("a", ToolState::Succeeded { reported: true })]);
 }
 
@@ -123,7 +124,7 @@ fn acts_are_never_evicted_and_lookups_are() {
         let made =
             ToolCall::new(format!("c{number}"), tool, Value::map([("code", format!("AB{number}"))]).unwrap()).unwrap();
         add_answered(&mut history, &made, Ok(&format!("{text} {number}")));
-        history.mark_reported(made.id());
+        history.mark_reported(made.id(), 1);
     }
     let listing = Listing {
         is_visible: &|_| false,
@@ -152,7 +153,7 @@ fn repeated_lookup_replaces_the_earlier_one() {
     for (number, seats) in [("c1", "4 seats"), ("c2", "2 seats")] {
         let made = ToolCall::new(number, "look", Value::map([("day", "Friday")]).unwrap()).unwrap();
         add_answered(&mut history, &made, Ok(seats));
-        history.mark_reported(made.id());
+        history.mark_reported(made.id(), 1);
     }
     assert_eq!(lines(&history, &|_| false), ["#2 look succeeded: day=Friday -> \"2 seats\""]);
 }
@@ -163,7 +164,7 @@ fn missing_field_is_as_in_the_last_line() {
     for (number, cabin) in ["economy", "business", "business", "economy"].into_iter().enumerate() {
         let made = ToolCall::new(format!("c{number}"), "book", Value::map([("cabin", cabin)]).unwrap()).unwrap();
         add_answered(&mut history, &made, Ok(&number.to_string()));
-        history.mark_reported(made.id());
+        history.mark_reported(made.id(), 1);
     }
     let expected = [
         "#1 book succeeded: cabin=economy -> 0",
@@ -211,7 +212,8 @@ fn restored_history_knows_every_outcome() {
         .unwrap();
     let mut unheard = manager.add_assistant("It failed.").unwrap();
     unheard.set_heard(Heard::bytes(0, HeardSource::PlaybackTime)).unwrap();
-    let resumed = ToolHistory::default().with_messages(manager.meta_messages().iter().map(PlainMessage::message));
+    let mut resumed = ToolHistory::default();
+    resumed.extend(manager.meta_messages().iter().map(PlainMessage::message));
     assert_eq!(
         states(&resumed),
         [
@@ -222,6 +224,40 @@ fn restored_history_knows_every_outcome() {
             ("not_run", ToolState::NotRun),
         ]
     );
+}
+
+#[test]
+fn fork_has_the_calls_as_they_were_and_copies_no_other() {
+    let mut source = ToolHistory::default();
+    let made: Vec<ToolCall> = (0..100).map(|number| call(&number.to_string(), "Mia")).collect();
+    for (made, seq) in made.iter().zip((0..).step_by(3)) {
+        source.add_call(made, 0, seq);
+        source.add_result(&made.success(["x"]), 1, seq + 2);
+        source.mark_reported(made.id(), seq + 3);
+    }
+    let last = made.last().unwrap().id();
+    let is_shared =
+        |one: &ToolHistory, other: &ToolHistory, id| std::ptr::eq(one.get(id).unwrap(), other.get(id).unwrap());
+    let states = [
+        (297, None),
+        (298, Some(ToolState::Running)),
+        (299, Some(ToolState::Succeeded { reported: false })),
+        (300, Some(ToolState::Succeeded { reported: true })),
+    ];
+    for (messages, state) in states {
+        let mut fork = source.fork(messages, |id| id != last || messages > 298);
+        assert_eq!(fork.get(last).map(ToolUse::state), state);
+        assert!(made.iter().take(99).all(|made| is_shared(&source, &fork, made.id())));
+        // A fork of the fork is the same, and neither sees what the other adds.
+        let mut other = fork.fork(messages, |_| unreachable!("nothing is undone"));
+        assert_eq!(other.get(last).map(ToolUse::state), state);
+        fork.add_call(&call("new", "Mia"), 2, messages);
+        other.add_call(made.last().unwrap(), 2, messages);
+        assert_eq!((fork.uses.end(), source.uses.end()), (100 + usize::from(state.is_some()), 100));
+        assert_eq!((other.uses.end(), other.get(&id("new")).is_none()), (100, true));
+        assert!(fork.lost().is_empty() && fork.get(&id("new")).is_some());
+    }
+    assert_eq!(source.get(last).map(ToolUse::state), Some(ToolState::Succeeded { reported: true }));
 }
 
 #[test]
@@ -250,7 +286,7 @@ fn shortest_line_has_what_its_key_calls_an_id() {
         let arguments = Value::map([("order_id", Value::from(10 + number)), ("seats", Value::from(2_u64))]).unwrap();
         let call = ToolCall::new(number.to_string(), "cancel", arguments).unwrap();
         add_answered(&mut history, &call, Ok("It is cancelled for the whole family."));
-        history.mark_reported(&id(&number.to_string()));
+        history.mark_reported(&id(&number.to_string()), 1);
     }
     let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| false };
     let text = history.list_acts(&listing, 0, 1_000_000).text().unwrap();
@@ -266,7 +302,7 @@ fn equal_short_lines_of_told_acts_are_one() {
         let of = if number == 5 { "X2" } else { "X1" };
         add_answered(&mut history, &call(&number.to_string(), of), Ok("It is booked for the whole family."));
         if number < 10 {
-            history.mark_reported(&id(&number.to_string()));
+            history.mark_reported(&id(&number.to_string()), 1);
         }
     }
     let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| false };
@@ -292,17 +328,17 @@ proptest! {
             let made = call(&format!("c{name}"), &text);
             let is_open = history.get(made.id()).is_some_and(|used| used.state().reported().is_none() && used.state().is_open());
             let outcome = match step {
-                0 => { history.add_call(&made, 1); None }
-                1 => { history.add_result(&made.success([text.as_str()])); Some(json!([text])) }
-                2 => { history.add_result(&made.failure(failure("Timeout"))); Some(json!("failed")) }
-                3 => { history.add_result(&made.failure(failure(NOT_RUN))); Some(json!("notRun")) }
-                _ => { history.mark_reported(made.id()); None }
+                0 => { history.add_call(&made, 1, 0); None }
+                1 => { history.add_result(&made.success([text.as_str()]), 0, 1); Some(json!([text])) }
+                2 => { history.add_result(&made.failure(failure("Timeout")), 0, 1); Some(json!("failed")) }
+                3 => { history.add_result(&made.failure(failure(NOT_RUN)), 0, 1); Some(json!("notRun")) }
+                _ => { history.mark_reported(made.id(), 1); None }
             };
             if let Some(outcome) = outcome.filter(|_| is_open) {
                 prop_assert_eq!(outcomes.insert(made.id().to_string(), outcome), None, "a second outcome");
             }
             let shown = lines(&history, &|_| false);
-            prop_assert_eq!(shown.len(), history.uses.len());
+            prop_assert_eq!(shown.len(), history.uses.end());
             let count = |state: &str| shown.iter().filter(|line| line.split(' ').nth(2).is_some_and(|word| word.trim_end_matches(':') == state)).count();
             let known = |outcome: fn(&Json) -> bool| outcomes.values().filter(|it| outcome(it)).count();
             prop_assert_eq!(count("succeeded"), known(Json::is_array));
