@@ -44,7 +44,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 pub use call_writer::{CallWriter, Submitted};
 pub use letters::DeadLetters;
@@ -123,6 +123,7 @@ impl LogWriter {
             budget: Budget::new(settings.max_bytes),
             max_call_bytes: settings.max_call_bytes,
             acknowledge_at: settings.acknowledged_level(),
+            redactors: settings.redactors.clone(),
             leftovers: OnceLock::new(),
             room: Notify::new(),
         });
@@ -258,11 +259,15 @@ impl LogWriter {
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Reply<T> {
+        self.ask_by(from_now(REPLY_TIMEOUT), command).await
+    }
+
+    async fn ask_by<T>(&self, deadline: Instant, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Reply<T> {
         let (reply, receiver) = oneshot::channel();
         if self.commands.send(command(reply)).is_err() {
             return Reply::Ended;
         }
-        reply_by(from_now(REPLY_TIMEOUT), receiver).await
+        reply_by(deadline, receiver).await
     }
 
     /// Returns the counters, and the errors that need an operator.
@@ -276,10 +281,15 @@ impl LogWriter {
     /// A returned part is in the spool if it was [spooled](Durability::Spooled). A record that does not [count as
     /// logged](WriterSettings::with_acknowledge_at) yet is still pending in its manager.
     pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
+        let deadline = from_now(timeout);
         let unstored = self.flush(timeout).await;
-        // The task may have ended already.
-        let _ = self.commands.send(Command::Stop);
-        unstored
+        // The task ends before the deadline of the caller, so that it is heard.
+        let ends_at = from_now(deadline.saturating_duration_since(Instant::now()) / 2);
+        match self.ask_by(deadline, |ended| Command::Stop { deadline: ends_at, ended }).await {
+            // They include what was accepted after the flush.
+            Reply::Ended => self.shared.leftovers.get().cloned().unwrap_or_default(),
+            Reply::Received(_) | Reply::Late => unstored,
+        }
     }
 }
 
