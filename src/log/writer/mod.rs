@@ -274,23 +274,6 @@ impl LogWriter {
     pub fn status(&self) -> Status {
         self.shared.counters.status(self.shared.budget.taken())
     }
-
-    /// Flushes, then ends the task, and returns the parts that are not stored. Handles that still exist report
-    /// [`Stopped`](LogErrorKind::Stopped).
-    ///
-    /// A returned part is in the spool if it was [spooled](Durability::Spooled). A record that does not [count as
-    /// logged](WriterSettings::with_acknowledge_at) yet is still pending in its manager.
-    pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
-        let deadline = from_now(timeout);
-        let unstored = self.flush(timeout).await;
-        // The task ends before the deadline of the caller, so that it is heard.
-        let ends_at = from_now(deadline.saturating_duration_since(Instant::now()) / 2);
-        match self.ask_by(deadline, |ended| Command::Stop { deadline: ends_at, ended }).await {
-            // They include what was accepted after the flush.
-            Reply::Ended => self.shared.leftovers.get().cloned().unwrap_or_default(),
-            Reply::Received(_) | Reply::Late => unstored,
-        }
-    }
 }
 
 impl fmt::Debug for LogWriter {
