@@ -11,22 +11,22 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::conversation::{LastStep, MessageBuilder, ResultBuilder};
+use verbale::conversation::{MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
-use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, Step, ToolError};
+use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
     ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
-    Decision { step: Some(Step(step)), ..Decision::default() }
+    Decision { step: Some(step), ..Decision::default() }
 }
 
 fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
-    Decision { step: Some(Step(step)), decided_by: Some(policy.into()), role_hint: role_hint.into() }
+    Decision { step: Some(step), decided_by: Some(policy.into()), role_hint: role_hint.into() }
 }
 
 fn greeting() -> Media {
@@ -34,7 +34,7 @@ fn greeting() -> Media {
 }
 
 /// Returns the step that the manager records for a draft.
-fn step_of(draft: &Draft) -> Step {
+fn step_of(draft: &Draft) -> u32 {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let entry = manager.add(draft.clone()).unwrap();
     entry.message().metadata().decision().unwrap().step.unwrap()
@@ -47,20 +47,22 @@ fn image() -> Media {
 #[test]
 fn builder_continues_a_step_or_begins_the_next() {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let steps = |last: LastStep| {
-        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)]
-            .map(|mut one| step_of(&one.add_text("Hi").to_draft().unwrap()).0)
-    };
-    assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
+    macro_rules! steps {
+        ($last:expr) => {
+            [MessageBuilder::continue_step($last), MessageBuilder::next_step($last)]
+                .map(|mut one| step_of(&one.add_text("Hi").to_draft().unwrap()))
+        };
+    }
+    assert_eq!(steps!(manager.meta_messages().last()), [0, 1]);
     manager.add_user("Hi").unwrap();
-    assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
+    assert_eq!(steps!(manager.meta_messages().last()), [0, 1]);
     manager.add(Draft::new(Role::User, "I am Mia").with_decision(decision_of(6, "voice", None))).unwrap();
-    assert_eq!(steps((&manager.meta_messages()[1]).into()), [6, 7]);
-    assert_eq!(steps(manager.meta_messages()[1].message().into()), [6, 7]);
-    assert_eq!(steps(Step(6).into()), [6, 7]);
-    assert_eq!(steps((&MessageBuilder::next_step(Step(5))).into()), [6, 7]);
-    assert_eq!(steps((&Draft::new(Role::User, "Hi").with_decision(decision(6))).into()), [6, 7]);
-    assert_eq!(steps(Step(u32::MAX).into()), [u32::MAX, u32::MAX]);
+    assert_eq!(steps!(&manager.meta_messages()[1]), [6, 7]);
+    assert_eq!(steps!(manager.meta_messages()[1].message()), [6, 7]);
+    assert_eq!(steps!(6_u32), [6, 7]);
+    assert_eq!(steps!(&MessageBuilder::next_step(5)), [6, 7]);
+    assert_eq!(steps!(&Draft::new(Role::User, "Hi").with_decision(decision(6))), [6, 7]);
+    assert_eq!(steps!(u32::MAX), [u32::MAX, u32::MAX]);
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn messages_of_several_decisions_merge_in_the_window_only() {
 
 #[test]
 fn contents_keep_their_order_and_decide_the_role() {
-    let mut shows = MessageBuilder::next_step(Step(1));
+    let mut shows = MessageBuilder::next_step(1);
     shows.policy("stylist").role_hint(RoleHint::User);
     shows.add_image("the girl", "s3://pictures/1.png").unwrap().add_text("and");
     let from_url = |kind, url| Media::from_url(kind, url).unwrap();
@@ -96,7 +98,7 @@ fn contents_keep_their_order_and_decide_the_role() {
     let of = decision_of(2, "stylist", RoleHint::User);
     assert_eq!(shows.to_draft(), Ok(Draft::new(Role::User, contents).with_decision(of)));
 
-    let mut asks = MessageBuilder::continue_step(Step(2));
+    let mut asks = MessageBuilder::continue_step(2);
     asks.add_text("One moment.");
     assert_eq!(asks.last_tool_call(), None);
     let asked = Content::from(asks.add_tool_call("find_dress", Value::Null).unwrap());
@@ -104,7 +106,7 @@ fn contents_keep_their_order_and_decide_the_role() {
     assert_eq!(asks.last_tool_call(), Some(&call));
     let contents = vec!["One moment.".into(), asked, call.into()];
     assert_eq!(asks.to_draft(), Ok(Draft::new(Role::Assistant, contents).with_decision(decision(2))));
-    let mut says = MessageBuilder::continue_step(Step(2));
+    let mut says = MessageBuilder::continue_step(2);
     says.role(Role::System).add_text("You sell dresses.");
     let system = Draft::new(Role::System, "You sell dresses.").with_decision(decision(2));
     assert_eq!(says.to_draft(), Ok(system));
@@ -147,7 +149,7 @@ fn builder_example_of_the_design_runs() {
 
 #[test]
 fn contents_that_contradict_the_role_are_refused() {
-    let builder = || MessageBuilder::next_step(Step(1));
+    let builder = || MessageBuilder::next_step(1);
     let call = ToolCall::new("call_1", "find_dress", Value::Null).unwrap();
     let (asked, result) = (Content::from(call.clone()), Content::from(call.success(["a"])));
     let build = |role: Option<Role>, contents: Vec<Content>| {
@@ -196,13 +198,13 @@ fn contents_that_contradict_the_role_are_refused() {
 fn tool_calls_get_unique_ids() {
     let mut ids = BTreeSet::new();
     for _ in 0..100 {
-        let mut builder = MessageBuilder::next_step(Step(1));
+        let mut builder = MessageBuilder::next_step(1);
         ids.extend((0..10).map(|_| builder.add_tool_call("a", Value::Null).unwrap().id().as_str().to_owned()));
     }
     assert_eq!(ids.len(), 1_000);
     let from = |first| {
         let ids = Arc::new(SequentialIds::from(first));
-        let mut builder = MessageBuilder::next_step(Step(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
+        let mut builder = MessageBuilder::next_step(1).with_clock(Arc::new(ManualClock::new(0)), ids);
         builder.add_tool_call("a", Value::Null).unwrap().id().to_string()
     };
     assert_eq!(from(7), "call_00000000000000000000000007");
@@ -211,13 +213,13 @@ fn tool_calls_get_unique_ids() {
 
 #[test]
 fn result_has_the_id_and_the_step_of_its_call() {
-    let mut asks = MessageBuilder::next_step(Step(3));
+    let mut asks = MessageBuilder::next_step(3);
     let first = asks.add_tool_call("find_dress", Value::Null).unwrap();
     let second = asks.add_tool_call("find_hat", Value::Null).unwrap();
     let of = |policy: &str| decision_of(4, policy, RoleHint::Tool);
     let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
-    let late = ResultBuilder::response_to(&second).of_step(Step(4)).policy(ResultBuilder::RUNTIME);
+    let late = ResultBuilder::response_to(&second).of_step(4).policy(ResultBuilder::RUNTIME);
     let error = ToolError::new("no answer").with_type("Timeout").with_retryable(true);
     let expected = Draft::new(Role::User, second.failure(error)).with_decision(of("runtime"));
     assert_eq!(late.error("Timeout", "no answer", true), expected);
@@ -327,7 +329,7 @@ fn labels() -> impl Strategy<Value = Labels> {
 struct World {
     manager: MessagesManager<BedrockMessage>,
     ids: Arc<SequentialIds>,
-    open: Vec<(ToolCall, Step)>,
+    open: Vec<(ToolCall, u32)>,
     answered: BTreeSet<String>,
 }
 

@@ -119,7 +119,7 @@
 //! [first words](crate::conversation::Config::with_first_token_timeout) lasts. Then the caller hears the
 //! [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after each fault.
 //!
-//! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
+//! `docs/` maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
 //! # Many calls
 //!
@@ -148,7 +148,6 @@ mod settings;
 mod silence;
 mod speech;
 mod speeches;
-pub mod telephony;
 mod utterance;
 
 pub use builder::CallBuilder;

@@ -9,7 +9,7 @@ use verbale::call::{CallBuilder, CallSession};
 use verbale::conversation::Config;
 use verbale::message::Text;
 use verbale::model::{Failure, ModelError, Partial, Summarizer, SummaryFuture, Tool};
-use verbale::policy::{Policy, Tokens};
+use verbale::policy::Policy;
 use verbale::{Role, Summarizing};
 
 use crate::support::{Scripted, builder, calls, pass, read, shown, turn, words};
@@ -201,7 +201,7 @@ async fn slow_summary_is_applied_when_it_arrives() {
 #[tokio::test(start_paused = true)]
 async fn window_has_a_limit_without_summaries() {
     let config = |config: Config| {
-        config.with_policy(Policy::default().with_messages(None).with_tokens(None)).with_max_window(Tokens::from(400))
+        config.with_policy(Policy::default().with_messages(None).with_tokens(None)).with_max_window(400)
     };
     let model = Scripted::default();
     let call = builder(&model).config(config).open().unwrap();

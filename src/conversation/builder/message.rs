@@ -8,12 +8,12 @@ use super::error::Problem;
 use super::{BuildError, LastStep};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{
-    Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Step, Text, ToolCall,
+    Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall,
 };
 
 /// Builds one message. Parts keep the order in which they are added.
 ///
-/// - **Step.** All messages of one decision of the service share a [`Step`]. The message belongs to the
+/// - **Step.** All messages of one decision of the service share a number. The message belongs to the
 ///   [next](Self::next_step) step or [continues](Self::continue_step) the last one.
 /// - **Role.** A message with tool calls has the role assistant, any other the role user. [`role`](Self::role)
 ///   overrides this.
@@ -25,7 +25,6 @@ use crate::message::{
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
-/// use verbale::message::Step;
 /// use verbale::{MessagesManager, PlainMessage, Value};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,12 +46,12 @@ use crate::message::{
 ///
 /// let records = manager.records();
 /// let steps: Vec<_> = records.iter().map(|record| record.metadata().decision().and_then(|of| of.step)).collect();
-/// assert_eq!(steps, [None, Some(Step(1)), Some(Step(1)), Some(Step(1))]);
+/// assert_eq!(steps, [None, Some(1), Some(1), Some(1)]);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
 pub struct MessageBuilder {
-    pub(super) step: Step,
+    pub(super) step: u32,
     role: Option<Role>,
     policy: Option<Text>,
     role_hint: Option<RoleHint>,
@@ -62,10 +61,10 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// Starts a message of the step after `last`: a message, a draft, a builder or a [`Step`]. After a message without
+    /// Starts a message of the step after `last`: a message, a draft, a builder or a number. After a message without
     /// a step, it is step 1.
     pub fn next_step(last: impl Into<LastStep>) -> Self {
-        Self::of_step(last.into().0.next())
+        Self::of_step(last.into().0.saturating_add(1))
     }
 
     /// Starts a message of the same step as `last`. After a message without a step, it is step 0.
@@ -73,7 +72,7 @@ impl MessageBuilder {
         Self::of_step(last.into().0)
     }
 
-    fn of_step(step: Step) -> Self {
+    fn of_step(step: u32) -> Self {
         Self {
             step,
             role: None,

@@ -171,8 +171,8 @@ impl Config {
     /// Sets the maximum window, in estimated tokens; 16,000 by default. It holds even if no summary succeeds. The model
     /// always gets the whole last turn.
     #[must_use]
-    pub fn with_max_window(self, tokens: Tokens) -> Self {
-        Self { max_window: Some(tokens), ..self }
+    pub fn with_max_window(self, tokens: u64) -> Self {
+        Self { max_window: Some(Tokens::new(tokens)), ..self }
     }
 
     /// Sets the finder of facts; [`RuleFactFinder`] by default.

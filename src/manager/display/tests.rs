@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::clock::{Clock, IdSource, ManualClock, SequentialIds};
 use crate::message::{
-    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, RequestRecord, Role, RoleHint, Step, Timing,
+    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, RequestRecord, Role, RoleHint, Timing,
     ToolCall, TurnRecord, Value,
 };
 use crate::{LastMessage, MessagesManager};
@@ -88,8 +88,7 @@ fn print_shows_heard_part_and_escapes_control_sequences() {
 fn print_shows_decision_and_fork_source() {
     let ids = Arc::new(SequentialIds::from(1));
     let mut manager = Manager::new().with_clock(Arc::new(ManualClock::new(5)), ids);
-    let decision =
-        Decision { step: Some(Step(4)), decided_by: Some("the\nplanner".into()), role_hint: Some(RoleHint::Tool) };
+    let decision = Decision { step: Some(4), decided_by: Some("the\nplanner".into()), role_hint: Some(RoleHint::Tool) };
     let asked = manager.add(Draft::new(Role::User, "a").with_decision(decision)).unwrap().id();
     let shown = manager.fork(&asked, "CA'1").unwrap().to_string();
     let line = shown.lines().last().unwrap();
