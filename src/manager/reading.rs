@@ -26,6 +26,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.calls.get(id).map(|call| (call.name, call.result.is_some()))
     }
 
+    /// Returns whether the call with this id has a result before message `seq`.
+    pub(crate) fn is_answered_before(&self, id: &ToolCallId, seq: u32) -> bool {
+        self.calls.get(id).and_then(|call| call.result).is_some_and(|result| result < seq)
+    }
+
     /// Returns whether the message with this call has left memory.
     pub(crate) fn has_left(&self, id: &ToolCallId) -> bool {
         self.calls.get(id).is_some_and(|call| self.list.get(self.index_of(call.made)).is_none())

@@ -11,7 +11,7 @@ impl Core {
         self.refresh();
         let first = |manager: &Manager| manager.all().next().map(PlainMessage::message).map(Message::id);
         let seq = if first(&manager) == first(&self.manager) { seq } else { 0 };
-        let has_result = |id: &ToolCallId| manager.invoked(id).is_some_and(|(_, is_answered)| is_answered);
+        let has_result = |id: &ToolCallId| manager.is_answered_before(id, seq);
         let tools_used = self.tools_used.fork(seq, has_result);
         let mut fork = Self::of(manager, setup, tools_used, &self.news);
         fork.facts = self.facts.fork(seq);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use verbale::call::CallBuilder;
-use verbale::conversation::{Config, Conversation, Models, Prompt};
+use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
 use verbale::memory::{Fact, FactFinder, FactSource};
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
