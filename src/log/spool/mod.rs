@@ -18,7 +18,7 @@ mod tables;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::Database;
@@ -76,6 +76,7 @@ pub struct Spool {
     open: Mutex<Option<Open>>,
     pending_bytes: AtomicU64,
     dead_letter_bytes: AtomicU64,
+    is_empty: AtomicBool,
     /// A deleted or replaced file that was not yet reported.
     trouble: Mutex<Option<LogError>>,
 }
@@ -101,9 +102,9 @@ impl Spool {
     }
 
     pub(crate) fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
-        let (pending_bytes, dead_letter_bytes) = Default::default();
+        let (pending_bytes, dead_letter_bytes, is_empty) = Default::default();
         let (open, trouble) = Default::default();
-        let spool = Self { home, settings, open, pending_bytes, dead_letter_bytes, trouble };
+        let spool = Self { home, settings, open, pending_bytes, dead_letter_bytes, is_empty, trouble };
         spool.with_open(|_| Ok(()))?;
         Ok(spool)
     }
@@ -116,6 +117,11 @@ impl Spool {
     /// The size of the dead letters, in bytes of JSON. Never blocks.
     pub(crate) fn dead_letter_bytes(&self) -> u64 {
         self.dead_letter_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if the file holds nothing: no records, dead letters, headers or ends of calls. Never blocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_empty.load(Ordering::Relaxed)
     }
 
     /// Returns true if `bytes` more bytes fit within [`max_bytes`](SpoolSettings::with_max_bytes), counting dead letters.
@@ -147,7 +153,8 @@ impl Spool {
         let erases = changes.iter().any(|change| matches!(change, SpoolChange::Forget(_)));
         self.with_open(|open| {
             self.keep_in_place(open)?;
-            self.set_totals(apply::apply(open, changes)?);
+            let totals = apply::apply(open, changes)?;
+            self.note(totals, open.commit);
             if erases {
                 self.rewrite(open)?;
             }
@@ -218,7 +225,7 @@ impl Spool {
             if counted.is_some_and(|counted| !found.commit.includes(counted)) {
                 return Err(Fault::of(FaultKind::RolledBack));
             }
-            self.set_totals(found.totals);
+            self.note(found.totals, found.commit);
             let mut open = Open { database, sealing: found.sealing, commit: found.commit };
             if found.is_rewrite_due {
                 self.rewrite(&mut open)?;
@@ -227,6 +234,7 @@ impl Spool {
         } else if counted.is_none_or(|counted| counted.is_empty) {
             let first = || Commit { spool: tables::new_spool(), number: 0, is_empty: true };
             let commit = counted.unwrap_or_else(first);
+            self.note(Totals::default(), commit);
             let sealing = Sealing::new(self.settings.key.clone(), commit.spool);
             Open { database: self.copied(None, &sealing, commit)?, sealing, commit }
         } else {
@@ -271,7 +279,8 @@ impl Spool {
         self.home.write_counter(offset, &slot)
     }
 
-    fn set_totals(&self, totals: Totals) {
+    fn note(&self, totals: Totals, commit: Commit) {
+        self.is_empty.store(commit.is_empty, Ordering::Relaxed);
         self.pending_bytes.store(totals.pending_bytes, Ordering::Relaxed);
         self.dead_letter_bytes.store(totals.dead_letter_bytes, Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ use super::shared::SizedRecord;
 use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
 use crate::log::spool::SpoolChange;
 use crate::log::{LogError, LogErrorKind, Put, RecordKey};
-use crate::message::{MessageId, Record};
+use crate::message::{Map, MessageId, Record};
 
 /// The longest wait after failures that need an operator.
 const MAX_OPERATOR_BACKOFF: Duration = Duration::from_secs(30);
@@ -85,12 +85,9 @@ impl WriterTask {
                 return self.on_failure(key, error);
             }
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
-            // Another call has this id, so no record may be written to it.
-            Err(error) if error.kind() == LogErrorKind::Conflict => self.fence(key, error),
-            Err(error) => {
-                self.reject_part(key, Part::Header, &error);
-                self.settle_header(key);
-            }
+            Err(error) if error.kind() == LogErrorKind::Refused && self.open_without_attributes(key, &error) => {}
+            // Another call has this id, or nothing can be resumed without its header: no record may be written.
+            Err(error) => self.fence(key, error),
             Ok(put) => {
                 self.settle_header(key);
                 // A new header proves that no other writer has written the call.
@@ -105,6 +102,19 @@ impl WriterTask {
             }
         }
         self.on_success(key);
+    }
+
+    /// Opens a call again without the attributes that the log may have refused. Returns `false` if it had none.
+    fn open_without_attributes(&mut self, key: &Key, error: &LogError) -> bool {
+        let Some(state) = self.calls.get_mut(key) else { return false };
+        let Some((_, header)) = state.opening.as_mut().filter(|(_, header)| !header.attributes().is_empty()) else {
+            return false;
+        };
+        *header = header.clone().with_attributes(Map::default());
+        let change = SpoolChange::Open(header.clone());
+        self.reject_part(key, Part::Header, error);
+        self.queue_change(change);
+        true
     }
 
     /// Removes the header from the work of a call, because it is stored or rejected.
