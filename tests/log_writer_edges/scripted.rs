@@ -21,6 +21,8 @@ pub enum Mode {
     Denied,
 }
 
+type IsRefused = fn(&CallHeader) -> bool;
+
 /// A stored record: its `seq` and revision, and the lease of its writer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
@@ -36,7 +38,7 @@ pub struct Scripted {
     /// The records to refuse, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
     refuses_summaries: AtomicBool,
-    refuses_headers: Mutex<Option<fn(&CallHeader) -> bool>>,
+    refuses_headers: Mutex<Option<IsRefused>>,
     /// The spans that are stored.
     spans: Mutex<HashSet<Span>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
@@ -78,7 +80,7 @@ impl Scripted {
         self.refuses_summaries.store(true, Ordering::Relaxed);
     }
 
-    pub fn refuse_headers(&self, which: fn(&CallHeader) -> bool) {
+    pub fn refuse_headers(&self, which: IsRefused) {
         *self.refuses_headers.lock().unwrap() = Some(which);
     }
 
