@@ -15,7 +15,6 @@ mod sealing;
 mod settings;
 mod tables;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,8 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::Database;
 
-use super::{CallId, LogError, Span};
-use crate::message::{Position, Record};
+use super::LogError;
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 use counter::Commit;
@@ -130,16 +128,6 @@ impl Spool {
         self.pending_bytes().saturating_add(self.dead_letter_bytes()).saturating_add(bytes) <= self.settings.max_bytes
     }
 
-    /// Returns up to `limit` dead letters, sorted by call and position.
-    pub(crate) fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, LogError> {
-        self.read(|open| read::dead_letters(open, None, limit))
-    }
-
-    /// Returns all dead letters of a call, sorted by position.
-    pub(crate) fn dead_letters_of(&self, call_id: &CallId) -> Result<Vec<DeadLetter>, LogError> {
-        self.read(|open| read::dead_letters(open, Some(call_id), usize::MAX))
-    }
-
     /// Returns true if operations block on a disk and belong on a thread for blocking work.
     pub(crate) fn is_on_disk(&self) -> bool {
         self.home.is_on_disk()
@@ -161,30 +149,6 @@ impl Spool {
             self.count(open.commit)?;
             self.keep_in_place(open)
         })
-    }
-
-    /// Returns the first records of a call, by position, that are not at a position of `except`: up to `records` records
-    /// and `bytes` bytes of JSON, at least one. Does not end within one of the spans.
-    pub(crate) fn batch(
-        &self,
-        call_id: &CallId,
-        except: &BTreeSet<Position>,
-        spans: &[Span],
-        records: usize,
-        bytes: usize,
-    ) -> Result<Vec<Record>, LogError> {
-        self.read(|open| read::batch(open, call_id, except, spans, records, bytes))
-    }
-
-    /// Returns the calls after `after` with pending work or dead letters, sorted by id, until they have `records` records
-    /// and dead letters. Returns none only if there are no more.
-    pub(crate) fn calls(&self, after: Option<&CallId>, records: usize) -> Result<Vec<SpooledCall>, LogError> {
-        self.read(|open| read::calls(open, after, records))
-    }
-
-    /// Returns those of the calls that have pending work or dead letters.
-    pub(crate) fn calls_of(&self, ids: &[CallId]) -> Result<Vec<SpooledCall>, LogError> {
-        self.read(|open| read::calls_of(open, ids))
     }
 
     /// Removes and returns the error of a file that was deleted or replaced. Never blocks for long.
