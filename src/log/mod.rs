@@ -77,8 +77,7 @@ pub use redaction::{CardNumbers, Pattern, Redaction, Redactor, redact};
 pub use span::Span;
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
-pub use tenure::TenureChange;
-pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureStep};
+pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureChange, TenureStep};
 pub use writer::{
     CallWriter, DeadLetters, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
 };
