@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::*;
 use crate::log::{CallEnd, CallHeader, CallId, LogErrorKind, Span, Tenant, Tenure, WriterLease};
-use crate::message::{Position, Record};
+use crate::message::Record;
 use crate::testing::SpoolMemory;
 
 fn call(id: &str) -> CallId {
