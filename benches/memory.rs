@@ -29,7 +29,7 @@ use verbale::call::{CallBuilder, CallSession};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
 use verbale::model::{Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason};
 use verbale::policy::Policy;
-use verbale::{LastMessage, MessagesManager, PlainMessage};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Prune};
 
 use elsewhere::Elsewhere;
 use workload::{Conversation, Floor, KEEP_TURNS, SUMMARISE_ABOVE, Words, play};
@@ -113,7 +113,7 @@ impl Conversation for Released {
 
     fn summarise(&mut self, summary: &str) {
         self.0.summarise(summary);
-        self.0.prune_covered();
+        self.0.prune(0, Prune::Logged);
     }
 
     fn live(&self) -> usize {

@@ -73,4 +73,10 @@ mod programs {
     struct Conversations;
     #[doc = include_str!("../docs/log.md")]
     struct Log;
+    #[doc = include_str!("../docs/twilio.md")]
+    struct Twilio;
+    #[doc = include_str!("../docs/livekit.md")]
+    struct LiveKit;
+    #[doc = include_str!("../docs/amazon-connect.md")]
+    struct AmazonConnect;
 }

@@ -11,22 +11,22 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::conversation::{LastStep, MessageBuilder, ResultBuilder};
+use verbale::conversation::{MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
-use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, Step, ToolError};
+use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
     ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
-    Decision { step: Some(Step(step)), ..Decision::default() }
+    Decision { step: Some(step), ..Decision::default() }
 }
 
 fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
-    Decision { step: Some(Step(step)), decided_by: Some(policy.into()), role_hint: role_hint.into() }
+    Decision { step: Some(step), decided_by: Some(policy.into()), role_hint: role_hint.into() }
 }
 
 fn greeting() -> Media {
@@ -34,7 +34,7 @@ fn greeting() -> Media {
 }
 
 /// Returns the step that the manager records for a draft.
-fn step_of(draft: &Draft) -> Step {
+fn step_of(draft: &Draft) -> u32 {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let entry = manager.add(draft.clone()).unwrap();
     entry.message().metadata().decision().unwrap().step.unwrap()
@@ -47,20 +47,22 @@ fn image() -> Media {
 #[test]
 fn builder_continues_a_step_or_begins_the_next() {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let steps = |last: LastStep| {
-        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)]
-            .map(|mut one| step_of(&one.add_text("Hi").to_draft().unwrap()).0)
-    };
-    assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
+    macro_rules! steps {
+        ($last:expr) => {
+            [MessageBuilder::continue_step($last), MessageBuilder::next_step($last)]
+                .map(|mut one| step_of(&one.add_text("Hi").to_draft().unwrap()))
+        };
+    }
+    assert_eq!(steps!(manager.meta_messages().last()), [0, 1]);
     manager.add_user("Hi").unwrap();
-    assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
+    assert_eq!(steps!(manager.meta_messages().last()), [0, 1]);
     manager.add(Draft::new(Role::User, "I am Mia").with_decision(decision_of(6, "voice", None))).unwrap();
-    assert_eq!(steps((&manager.meta_messages()[1]).into()), [6, 7]);
-    assert_eq!(steps(manager.meta_messages()[1].message().into()), [6, 7]);
-    assert_eq!(steps(Step(6).into()), [6, 7]);
-    assert_eq!(steps((&MessageBuilder::next_step(Step(5))).into()), [6, 7]);
-    assert_eq!(steps((&Draft::new(Role::User, "Hi").with_decision(decision(6))).into()), [6, 7]);
-    assert_eq!(steps(Step(u32::MAX).into()), [u32::MAX, u32::MAX]);
+    assert_eq!(steps!(&manager.meta_messages()[1]), [6, 7]);
+    assert_eq!(steps!(manager.meta_messages()[1].message()), [6, 7]);
+    assert_eq!(steps!(6_u32), [6, 7]);
+    assert_eq!(steps!(&MessageBuilder::next_step(5)), [6, 7]);
+    assert_eq!(steps!(&Draft::new(Role::User, "Hi").with_decision(decision(6))), [6, 7]);
+    assert_eq!(steps!(u32::MAX), [u32::MAX, u32::MAX]);
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn messages_of_several_decisions_merge_in_the_window_only() {
 
 #[test]
 fn contents_keep_their_order_and_decide_the_role() {
-    let mut shows = MessageBuilder::next_step(Step(1));
+    let mut shows = MessageBuilder::next_step(1);
     shows.policy("stylist").role_hint(RoleHint::User);
     shows.add_image("the girl", "s3://pictures/1.png").unwrap().add_text("and");
     let from_url = |kind, url| Media::from_url(kind, url).unwrap();
@@ -96,7 +98,7 @@ fn contents_keep_their_order_and_decide_the_role() {
     let of = decision_of(2, "stylist", RoleHint::User);
     assert_eq!(shows.to_draft(), Ok(Draft::new(Role::User, contents).with_decision(of)));
 
-    let mut asks = MessageBuilder::continue_step(Step(2));
+    let mut asks = MessageBuilder::continue_step(2);
     asks.add_text("One moment.");
     assert_eq!(asks.last_tool_call(), None);
     let asked = Content::from(asks.add_tool_call("find_dress", Value::Null).unwrap());
@@ -104,15 +106,50 @@ fn contents_keep_their_order_and_decide_the_role() {
     assert_eq!(asks.last_tool_call(), Some(&call));
     let contents = vec!["One moment.".into(), asked, call.into()];
     assert_eq!(asks.to_draft(), Ok(Draft::new(Role::Assistant, contents).with_decision(decision(2))));
-    let mut says = MessageBuilder::continue_step(Step(2));
+    let mut says = MessageBuilder::continue_step(2);
     says.role(Role::System).add_text("You sell dresses.");
     let system = Draft::new(Role::System, "You sell dresses.").with_decision(decision(2));
     assert_eq!(says.to_draft(), Ok(system));
 }
 
+/// The usage example of the design, in its order: the parts follow the call in one message.
+#[test]
+fn builder_example_of_the_design_runs() {
+    let mut manager = MessagesManager::<BedrockMessage>::new();
+    manager.add_user("Show me in that dress").unwrap();
+    let last_message = manager.meta_messages().last();
+    let (url_1, url_2) = ("https://example.com/1.png", "https://example.com/2.png");
+
+    let mut builder = MessageBuilder::continue_step(last_message);
+
+    builder.add_tool_call("search_web", Value::map([("query", "hobbit movie")]).unwrap()).unwrap();
+    // The executor runs it.
+    let result_builder = ResultBuilder::response_to(builder.last_tool_call().unwrap());
+    let result = result_builder.success("three pages");
+
+    builder.add_image("girl wearing a hat", url_1).unwrap();
+    builder.add_image("fancy dress", url_2).unwrap();
+    builder.add_text("Take the dress from the second image and apply it to the person in the first image");
+
+    let message = builder.to_draft().unwrap();
+
+    manager.add_all([message, result]).unwrap();
+    let record = manager.meta_messages()[1].message();
+    assert_eq!((record.role(), record.contents().len()), (Role::Assistant, 4), "one message has all parts");
+    assert_eq!(manager.open_tool_calls(), Vec::<&verbale::message::ToolCallId>::new());
+    // Bedrock takes the window: nothing follows the call, and the images of the assistant are shown by their labels.
+    let raw = manager.to_raw().unwrap();
+    let texts: Vec<_> = raw[1].content().iter().filter_map(|block| block.as_text().ok()).collect();
+    assert!(texts[0].contains("girl wearing a hat") && texts[1].contains("fancy dress"), "{texts:?}");
+    assert!(texts[2].starts_with("Take the dress") && raw[1].content()[3].is_tool_use() && raw.len() == 3);
+    assert!(raw[2].content()[0].is_tool_result());
+    let input = request(raw).into_input().unwrap();
+    assert_eq!(validate(&input, &Profile::for_model("anthropic.claude-sonnet-5")), []);
+}
+
 #[test]
 fn contents_that_contradict_the_role_are_refused() {
-    let builder = || MessageBuilder::next_step(Step(1));
+    let builder = || MessageBuilder::next_step(1);
     let call = ToolCall::new("call_1", "find_dress", Value::Null).unwrap();
     let (asked, result) = (Content::from(call.clone()), Content::from(call.success(["a"])));
     let build = |role: Option<Role>, contents: Vec<Content>| {
@@ -142,15 +179,10 @@ fn contents_that_contradict_the_role_are_refused() {
     assert_eq!(build(Some(Role::Assistant), vec![result.clone()]), wrong(Role::Assistant, of_user, Role::User));
     let contents = vec![result, text()];
     assert_eq!(build(None, contents.clone()), built(Role::User, contents));
-    let attached = |content: &str| {
-        Err(format!(
-            "{content} is next to a tool call, so it would be the assistant's, and models take it from the user only; \
-             build a message of its own for it after the result, or set `role(Role::Assistant)`"
-        ))
-    };
-    assert_eq!(build(None, vec![asked.clone(), image()]), attached("media"));
-    let document = Document::new(Source::ContentId("a".into()));
-    assert_eq!(build(None, vec![document.into(), asked.clone()]), attached("a document"));
+    let document = Content::from(Document::new(Source::ContentId("a".into())));
+    for contents in [vec![asked.clone(), image()], vec![document, asked.clone()]] {
+        assert_eq!(build(None, contents.clone()), built(Role::Assistant, contents));
+    }
     for contents in [vec![asked, image()], vec![text(), image()]] {
         assert_eq!(build(Some(Role::Assistant), contents.clone()), built(Role::Assistant, contents));
     }
@@ -166,13 +198,13 @@ fn contents_that_contradict_the_role_are_refused() {
 fn tool_calls_get_unique_ids() {
     let mut ids = BTreeSet::new();
     for _ in 0..100 {
-        let mut builder = MessageBuilder::next_step(Step(1));
+        let mut builder = MessageBuilder::next_step(1);
         ids.extend((0..10).map(|_| builder.add_tool_call("a", Value::Null).unwrap().id().as_str().to_owned()));
     }
     assert_eq!(ids.len(), 1_000);
     let from = |first| {
         let ids = Arc::new(SequentialIds::from(first));
-        let mut builder = MessageBuilder::next_step(Step(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
+        let mut builder = MessageBuilder::next_step(1).with_clock(Arc::new(ManualClock::new(0)), ids);
         builder.add_tool_call("a", Value::Null).unwrap().id().to_string()
     };
     assert_eq!(from(7), "call_00000000000000000000000007");
@@ -181,13 +213,13 @@ fn tool_calls_get_unique_ids() {
 
 #[test]
 fn result_has_the_id_and_the_step_of_its_call() {
-    let mut asks = MessageBuilder::next_step(Step(3));
+    let mut asks = MessageBuilder::next_step(3);
     let first = asks.add_tool_call("find_dress", Value::Null).unwrap();
     let second = asks.add_tool_call("find_hat", Value::Null).unwrap();
     let of = |policy: &str| decision_of(4, policy, RoleHint::Tool);
     let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
-    let late = ResultBuilder::response_to(&second).of_step(Step(4)).policy(ResultBuilder::RUNTIME);
+    let late = ResultBuilder::response_to(&second).of_step(4).policy(ResultBuilder::RUNTIME);
     let error = ToolError::new("no answer").with_type("Timeout").with_retryable(true);
     let expected = Draft::new(Role::User, second.failure(error)).with_decision(of("runtime"));
     assert_eq!(late.error("Timeout", "no answer", true), expected);
@@ -297,7 +329,7 @@ fn labels() -> impl Strategy<Value = Labels> {
 struct World {
     manager: MessagesManager<BedrockMessage>,
     ids: Arc<SequentialIds>,
-    open: Vec<(ToolCall, Step)>,
+    open: Vec<(ToolCall, u32)>,
     answered: BTreeSet<String>,
 }
 

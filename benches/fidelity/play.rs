@@ -7,7 +7,7 @@ use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::{Policy, Tokens};
+use verbale::policy::Policy;
 use verbale::testing::{ScriptedModel, ScriptedReply};
 use verbale::{Content, Value};
 
@@ -51,7 +51,7 @@ async fn run(recording: &Recording, policy: Policy) -> (Vec<ModelRequest>, Vec<u
         }
     }
     let config = Config::new(Models::default().with("recorded", "recorded", model.clone()));
-    let config = config.with_policy(policy).with_max_window(Tokens::from(1_000_000)).with_max_tool_rounds(100);
+    let config = config.with_policy(policy).with_max_window(1_000_000).with_max_tool_rounds(100);
     let config = tools(recording).into_iter().fold(config, Config::with_tool);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
     conversation.add_system(recording.system.as_str()).unwrap();

@@ -94,6 +94,7 @@
 //! | | a more exact report came before, or the speech is finished | ignored: superseded |
 //! | any of the three | the next turn has begun, or a summary covers the message | the same; the message is logged again |
 //! | | an unknown speech, or one older than the last 64 | ignored: unknown speech |
+//! | any with a time | the time is in seconds: from 100 million to below 100 billion | ignored: in seconds; `caller_said` returns an error |
 //! | `tool_result` | the reply waits for it | added; the model is asked again after the last result |
 //! | | after a barge-in | added; the next request has it, and its outcome counts as not yet reported |
 //! | | while another reply is running | the same; the request that is already sent does not have it |
@@ -118,7 +119,7 @@
 //! [first words](crate::conversation::Config::with_first_token_timeout) lasts. Then the caller hears the
 //! [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after each fault.
 //!
-//! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
+//! `docs/` maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
 //! # Many calls
 //!
@@ -147,7 +148,6 @@ mod settings;
 mod silence;
 mod speech;
 mod speeches;
-pub mod telephony;
 mod utterance;
 
 pub use builder::CallBuilder;

@@ -29,7 +29,7 @@ mod typed;
 mod whole;
 
 pub(crate) use apply::system_texts;
-pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
+pub use builder::{BuildError, MessageBuilder, ResultBuilder};
 pub use config::{Config, Models, Retention};
 pub use edit::Edit;
 pub use error::{ConversationError, ConversationErrorKind};

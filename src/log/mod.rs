@@ -72,13 +72,12 @@ pub use memory::MemoryLog;
 pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::Put;
-pub(crate) use redaction::redact_header;
 pub use redaction::{CardNumbers, Pattern, Redaction, Redactor, redact};
+pub(crate) use redaction::{redact_call, redact_header};
 pub use span::Span;
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
-pub use tenure::TenureChange;
-pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureStep};
+pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureChange, TenureStep};
 pub use writer::{
     CallWriter, DeadLetters, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
 };

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Calls, Entry, ManagerError, MessagesManager};
 use crate::message::{
     Attribute, Confidence, Content, Contents, Decision, Draft, Message, MessageId, MessageWrapper, PLACEHOLDER,
-    Position, Role, Step,
+    Position, Role,
 };
 
 /// The limits up to which messages are merged. A DynamoDB item holds 400 KB, and a larger message could not be logged.
@@ -139,7 +139,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns the step of the message with the call that these contents answer.
-    fn step_of_call(&self, contents: &Contents) -> Option<Step> {
+    fn step_of_call(&self, contents: &Contents) -> Option<u32> {
         let call = self.calls.get(contents.iter().find_map(Content::as_result)?.tool_call_id())?;
         self.list.get(self.index_of(call.made))?.metadata().decision()?.step
     }

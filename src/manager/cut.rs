@@ -6,10 +6,9 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 
 /// A place where the window can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Cut {
+pub(crate) struct Cut {
     /// The index in the list of the first message after the cut.
-    pub(crate) place: usize,
+    pub place: usize,
     /// The number of window messages before the cut.
     pub messages: usize,
     /// The number of turns that start after the cut.
@@ -23,21 +22,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns the messages to summarise up to a chosen cut, or `None` if no cut is chosen.
     ///
     /// `choose` gets the window and the [cuts](Cut) where a summary can end, and returns the index of a cut.
-    /// [`Policy::choose`](crate::policy::Policy::choose) chooses by size:
-    ///
-    /// ```
-    /// # use verbale::policy::{Policy, Tokens};
-    /// # use verbale::{MessagesManager, PlainMessage};
-    /// let manager = MessagesManager::<PlainMessage>::new();
-    /// let policy = Policy::default();
-    /// let summarizing = manager.summarizing_by(|window, cuts| policy.choose(window, cuts, Tokens::estimate));
-    /// assert_eq!(summarizing, None);
-    /// ```
     ///
     /// The cuts are sorted, from the one that covers least to the one that covers most. The message before a cut is an
     /// answer that was heard at least in part, and the message after it is a user message or missing. So the caller's last,
     /// unanswered message is never covered, nor is a tool call without its result. Takes time in proportion to the window.
-    pub fn summarizing_by(&self, choose: impl FnOnce(&[&Message], &[Cut]) -> Option<usize>) -> Option<Summarizing> {
+    pub(crate) fn summarizing_by(
+        &self,
+        choose: impl FnOnce(&[&Message], &[Cut]) -> Option<usize>,
+    ) -> Option<Summarizing> {
         let window: Vec<_> = self.messages().collect();
         let window: Vec<&Message> = window.iter().map(|wrapper| wrapper.message()).collect();
         let cuts = self.cuts();

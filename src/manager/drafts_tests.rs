@@ -1,12 +1,12 @@
 //! Drafts: merging by decision, and adding all or none.
 
 use super::*;
-use crate::message::{Decision, Draft, PlainMessage, Role, Step, ToolCall, ToolError, Value};
+use crate::message::{Decision, Draft, PlainMessage, Role, ToolCall, ToolError, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 
 fn in_step(role: Role, text: &str, step: u32) -> Draft {
-    Draft::new(role, text).with_decision(Decision { step: Some(Step(step)), ..Decision::default() })
+    Draft::new(role, text).with_decision(Decision { step: Some(step), ..Decision::default() })
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn messages_with_different_decisions_merge_only_in_the_window() {
     manager.add_user("d").unwrap();
     let steps = |message: &PlainMessage| message.metadata().decision().and_then(|decision| decision.step);
     let list: Vec<_> = manager.meta_messages().iter().map(|m| (m.contents().len(), steps(m))).collect();
-    assert_eq!(list, [(2, Some(Step(1))), (1, Some(Step(2))), (1, None)]);
+    assert_eq!(list, [(2, Some(1)), (1, Some(2)), (1, None)]);
     assert_eq!(manager.messages().map(|message| message.contents().len()).collect::<Vec<_>>(), [4]);
     assert!(Manager::restore(manager.records()).unwrap() == manager);
 }

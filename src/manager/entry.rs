@@ -78,7 +78,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     }
 
     /// Sets the confidence of the speech recognition in the last part.
-    pub fn set_confidence(&mut self, confidence: Confidence) {
+    pub(crate) fn set_confidence(&mut self, confidence: Confidence) {
         if self.message().parts().next_back().and_then(Part::confidence) != Some(&confidence) {
             self.change(|message| message.set_confidence(confidence));
         }

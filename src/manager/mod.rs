@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 pub use changes::LastMessage;
 pub(crate) use changes::Receipt;
-pub use cut::Cut;
+pub(crate) use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub use format::Format;

@@ -226,7 +226,7 @@ fn message_with_parts_as_large_as_an_item_takes_no_merge() {
 fn tool_result_without_step_gets_the_step_of_its_call() {
     let (mut manager, _) = manager();
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
-    let step = crate::message::Step(7);
+    let step = 7;
     let decision = crate::message::Decision { step: Some(step), ..Default::default() };
     let policy = crate::message::Decision { decided_by: Some("lookup".into()), ..Default::default() };
     let asks = Draft::new(Role::Assistant, call.clone()).with_decision(decision);

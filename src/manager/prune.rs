@@ -43,13 +43,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         cut - first
     }
 
-    /// Removes the messages from memory that a summary covers and the log has. Returns the number of messages removed.
-    ///
-    /// The window and the last summary stay; see [`prune`](Self::prune).
-    pub fn prune_covered(&mut self) -> usize {
-        if self.last_summary().is_some() { self.prune(0, Prune::Logged) } else { 0 }
-    }
-
     /// Returns the index before which [`prune`](Self::prune) removes all messages.
     pub(crate) fn prunable(&self, keep: usize, which: Prune) -> Option<usize> {
         let (first, end) = (self.list.first(), self.list.end());

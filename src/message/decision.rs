@@ -6,25 +6,6 @@ use super::id::MessageId;
 use super::names::names;
 use super::text::Text;
 
-/// The number of a decision in a conversation. All messages of one decision have the same step.
-///
-/// Steps do not order messages; [`Position`](crate::message::Position) does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Step(pub u32);
-
-impl Step {
-    /// The next step. The largest step returns itself.
-    pub(crate) const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
 /// A role that an adapter to a provider may give a message.
 ///
 /// It is a hint only: the meaning of a message is its [`Role`](crate::Role).
@@ -48,8 +29,10 @@ names!(RoleHint { User: "user", Assistant: "assistant", Tool: "tool", System: "s
 /// Messages of different decisions are not merged.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// The number of the decision.
-    pub step: Option<Step>,
+    /// The number of the decision in the conversation. All messages of one decision have the same step.
+    ///
+    /// Steps do not order messages; [`Position`](crate::message::Position) does.
+    pub step: Option<u32>,
     /// The name of the part of the service that decided, such as `planner`. Records have it under `policy`.
     pub decided_by: Option<Text>,
     /// A hint for adapters to providers.

@@ -31,7 +31,7 @@ pub use content::{
     Content, Contents, Document, Media, MediaKind, Outcome, ResultContent, ResultContents, Source, ToolCall,
     ToolCallId, ToolError, ToolName, ToolResult,
 };
-pub use decision::{Decision, ForkedFrom, RoleHint, Step};
+pub use decision::{Decision, ForkedFrom, RoleHint};
 pub use draft::Draft;
 pub use error::MessageError;
 #[cfg(test)]

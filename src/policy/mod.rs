@@ -16,8 +16,8 @@ use sizes::{Size, WindowSizes};
 pub use tokens::Tokens;
 pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
 
-use crate::manager::Cut;
-use crate::message::Message;
+use crate::manager::{Cut, MessagesManager, Summarizing};
+use crate::message::{Message, MessageWrapper};
 
 /// When to summarise, and how much of the window to keep.
 ///
@@ -28,12 +28,11 @@ use crate::message::Message;
 /// The marks apply to the messages of the window, without the system prompt and the tools, which a summary cannot shorten.
 ///
 /// ```
-/// # use verbale::policy::{Policy, Tokens};
+/// # use verbale::policy::Policy;
 /// # use verbale::{MessagesManager, PlainMessage};
 /// let manager = MessagesManager::<PlainMessage>::new();
 /// let policy = Policy::default().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3);
-/// let summarizing = manager.summarizing_by(|window, cuts| policy.choose(window, cuts, Tokens::estimate));
-/// assert_eq!(summarizing, None);
+/// assert_eq!(policy.summarizing(&manager), None); // the window is short
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -125,16 +124,25 @@ impl Policy {
         self.budget
     }
 
-    /// Chooses where to cut the window and returns the index of the cut.
-    ///
-    /// The arguments are those of the closure of
-    /// [`summarizing_by`](crate::MessagesManager::summarizing_by). `tokens` returns the tokens of a message, such as
-    /// [`Tokens::estimate`].
+    /// Returns the messages to summarise, by an estimate of the tokens of each message of the window.
     ///
     /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
     /// save too little: less than a quarter of the gap between the marks. The rest of a window after a chosen cut is
     /// not cut again before it grows.
-    pub fn choose(&self, window: &[&Message], cuts: &[Cut], tokens: impl Fn(&Message) -> Tokens) -> Option<usize> {
+    pub fn summarizing<W: MessageWrapper>(&self, manager: &MessagesManager<W>) -> Option<Summarizing> {
+        manager.summarizing_by(|window, cuts| self.choose(window, cuts, Tokens::estimate))
+    }
+
+    /// Chooses where to cut the window and returns the index of the cut, like [`summarizing`](Self::summarizing).
+    ///
+    /// The arguments are those of the closure of [`MessagesManager::summarizing_by`]. `tokens` returns the tokens of a
+    /// message.
+    pub(crate) fn choose(
+        &self,
+        window: &[&Message],
+        cuts: &[Cut],
+        tokens: impl Fn(&Message) -> Tokens,
+    ) -> Option<usize> {
         let cuts = cuts.iter().map(|cut| (cut.messages, cut.turns));
         self.choose_by_size(&WindowSizes::measure(window.iter().copied(), cuts, tokens))
     }

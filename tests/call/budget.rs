@@ -100,7 +100,7 @@ fn play(turns: &[Turn], policy: Policy, max_window: u64) -> (Vec<ModelRequest>, 
         }
         let results = Arc::new(results);
         let config = Config::new(Models::default().with("a", "b", model.clone())).with_policy(policy);
-        let config = config.with_max_window(Tokens::from(max_window));
+        let config = config.with_max_window(max_window);
         let config = TOOLS.iter().fold(config, |config, name| {
             let schema = Value::map([("type", Value::from("object"))]).unwrap();
             let results = results.clone();

@@ -9,7 +9,7 @@ use verbale::call::{CallBuilder, CallSession};
 use verbale::conversation::Config;
 use verbale::message::Text;
 use verbale::model::{Failure, ModelError, Partial, Summarizer, SummaryFuture, Tool};
-use verbale::policy::{Policy, Tokens};
+use verbale::policy::Policy;
 use verbale::{Role, Summarizing};
 
 use crate::support::{Scripted, builder, calls, pass, read, shown, turn, words};
@@ -201,7 +201,7 @@ async fn slow_summary_is_applied_when_it_arrives() {
 #[tokio::test(start_paused = true)]
 async fn window_has_a_limit_without_summaries() {
     let config = |config: Config| {
-        config.with_policy(Policy::default().with_messages(None).with_tokens(None)).with_max_window(Tokens::from(400))
+        config.with_policy(Policy::default().with_messages(None).with_tokens(None)).with_max_window(400)
     };
     let model = Scripted::default();
     let call = builder(&model).config(config).open().unwrap();
@@ -225,7 +225,7 @@ async fn window_has_a_limit_without_summaries() {
     let model = Scripted::new([calls("One moment. ", "c1", "hangs"), words("It runs.")]);
     let call = builder(&model)
         .tool(Tool::raw(spec(), hangs))
-        .config(|c| config(c).with_tool_timeout(Duration::from_secs(100_000)))
+        .config(move |c| config(c).with_tool_timeout(Duration::from_secs(100_000)))
         .open()
         .unwrap();
     call.caller_said("Please").unwrap();

@@ -15,7 +15,7 @@ use verbale::log::CallWriter;
 use verbale::memory::ModelSummarizer;
 use verbale::message::{ResultContent, ToolName};
 use verbale::model::{Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::{Policy, Tokens};
+use verbale::policy::Policy;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{ToolCall, Value};
 
@@ -68,7 +68,7 @@ impl Airline {
         ));
         let config = |config: Config| {
             // The recordings are typed chats with up to 26 tool calls in a row.
-            let config = config.with_policy(policy).with_max_window(Tokens::from(1_000_000)).with_max_tool_rounds(27);
+            let config = config.with_policy(policy).with_max_window(1_000_000).with_max_tool_rounds(27);
             config.with_first_token_timeout(Duration::from_secs(60)).with_retention(Retention::Everything)
         };
         let call = CallBuilder::new(model)

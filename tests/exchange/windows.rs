@@ -110,7 +110,7 @@ proptest! {
         for (number, (is_user, hint, text)) in hints.into_iter().enumerate() {
             let role = if is_user { Role::User } else { Role::Assistant };
             let hints = [RoleHint::User, RoleHint::Assistant, RoleHint::Tool, RoleHint::System];
-            let step = Some(verbale::message::Step(number as u32));
+            let step = Some(number as u32);
             let decision = Decision { step, role_hint: hints.get(hint).copied(), ..Decision::default() };
             manager.add(Draft::new(role, text.as_str()).with_decision(decision)).unwrap();
             if number % 3 == 0 {

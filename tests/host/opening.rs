@@ -103,7 +103,10 @@ async fn call_is_continued_without_a_message_that_the_log_lacks() {
     let second = host(memory.clone());
     let call = open(&second, "CA1").await.unwrap();
     assert_eq!(call.ended.as_ref().map(|ended| ended.messages), Some(5));
-    let places: Vec<u32> = call.left_out.iter().map(|left_out| left_out.position.seq()).collect();
+    let places: Vec<u32> = call
+        .session
+        .conversation()
+        .read(|manager| manager.left_out().iter().map(|left_out| left_out.position.seq()).collect());
     assert_eq!(places, [1]);
     assert_eq!(texts(&call.session), ["You answer the phone.", QUESTION[2], "Are you there?", QUESTION[2]]);
     ask(&call.session, "Good").await;

@@ -25,7 +25,6 @@ use super::closing::Closed;
 use super::session::CallSession;
 use crate::clock::from_now;
 use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
-use crate::manager::LeftOut;
 
 /// The live calls of a process, by id. Clones are handles of the same host.
 ///
@@ -75,17 +74,12 @@ pub struct HostedCall {
     pub session: Arc<CallSession>,
     /// True if the call existed before: in the log, or live in this host. Then the caller has been greeted already.
     pub is_resumed: bool,
-    /// How the call had ended in the log before it was resumed, for example with [`CallHost::DRAIN`] in another process.
+    /// How the call had ended in the log before it was resumed, for example with the reason `drain` in another process.
     /// Resuming a call removes its end.
     pub ended: Option<CallEnd>,
-    /// The records that the call was resumed without; see [`MessagesManager::left_out`](crate::MessagesManager::left_out).
-    pub left_out: Vec<LeftOut>,
 }
 
 impl CallHost {
-    /// The reason with which [`drain`](Self::drain) ends calls.
-    pub const DRAIN: &str = "drain";
-
     /// Creates a host without calls, which logs its calls with this writer.
     pub fn new(writer: LogWriter) -> Self {
         Self { writer, slots: Arc::default() }
@@ -124,10 +118,10 @@ impl CallHost {
             return self.open_claimed(claim, header, build);
         }
         let (manager, writer) = self.writer.resume(&call_id, left(deadline)).await?;
-        let (ended, left_out) = (writer.ended().cloned(), manager.left_out().to_vec());
+        let ended = writer.ended().cloned();
         let session = Arc::new(build().log(writer).resume_hosted(manager)?);
         claim.keep(&session);
-        Ok(HostedCall { session, is_resumed: true, ended, left_out })
+        Ok(HostedCall { session, is_resumed: true, ended })
     }
 
     /// Opens a new call without asking the log, or returns the live call with this id.
@@ -152,7 +146,7 @@ impl CallHost {
     ) -> Result<HostedCall, HostError> {
         let session = Arc::new(build().log(self.writer.open(header)?).open()?);
         claim.keep(&session);
-        Ok(HostedCall { session, is_resumed: false, ended: None, left_out: Vec::new() })
+        Ok(HostedCall { session, is_resumed: false, ended: None })
     }
 
     /// Returns a live call, for example for the webhook of a telephony service. Returns `None` while a task is opening
@@ -200,7 +194,7 @@ impl CallHost {
     /// most. Running tools get somewhat less than half of it.
     ///
     /// From the start of this method on, the host opens no calls. Calls that are being opened are closed, too. Each call
-    /// ends with the reason [`DRAIN`](Self::DRAIN), and another process can resume it. The log's writer keeps retrying
+    /// ends with the reason `drain`, and another process can resume it. The log's writer keeps retrying
     /// what is not stored, as long as the process runs.
     pub async fn drain(&self, timeout: Duration) -> Drained {
         let deadline = from_now(timeout);
@@ -212,7 +206,7 @@ impl CallHost {
         for call_id in calls {
             let host = self.clone();
             closing.spawn(async move {
-                let closed = host.close(&call_id, Self::DRAIN, left(closed_by)).await;
+                let closed = host.close(&call_id, "drain", left(closed_by)).await;
                 (call_id, closed)
             });
         }
@@ -235,7 +229,7 @@ const MAX_REPORT: Duration = Duration::from_secs(1);
 
 impl HostedCall {
     fn live(session: Arc<CallSession>) -> Self {
-        Self { session, is_resumed: true, ended: None, left_out: Vec::new() }
+        Self { session, is_resumed: true, ended: None }
     }
 }
 

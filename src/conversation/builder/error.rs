@@ -13,11 +13,6 @@ pub(super) enum Problem {
     Empty,
     #[error("{content} belongs to role {wanted}, but the message has role {role}; build a message of its own for it")]
     WrongRole { role: Role, content: &'static str, wanted: Role },
-    #[error(
-        "{content} is next to a tool call, so it would be the assistant's, and models take it from the user only; build \
-         a message of its own for it after the result, or set `role(Role::Assistant)`"
-    )]
-    AttachedToCall { content: &'static str },
     #[error("a builder cannot make a summary; add it with `MessagesManager::add_summary`")]
     Summary,
 }

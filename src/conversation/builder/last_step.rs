@@ -1,16 +1,16 @@
 //! [`LastStep`]: the step that a builder continues.
 
 use super::MessageBuilder;
-use crate::message::{Draft, Message, MessageWrapper, Step};
+use crate::message::{Draft, Message, MessageWrapper};
 
-/// The step that a builder continues: a [`Step`], or the step of a message, a draft, or a builder.
+/// The step that a builder continues: a number, or the step of a message, a draft, or a builder.
 ///
 /// A message without a step counts as step 0, and so does `None`. The next step is then 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastStep(pub(super) Step);
+pub struct LastStep(pub(super) u32);
 
-impl From<Step> for LastStep {
-    fn from(step: Step) -> Self {
+impl From<u32> for LastStep {
+    fn from(step: u32) -> Self {
         Self(step)
     }
 }
@@ -41,6 +41,6 @@ impl From<&MessageBuilder> for LastStep {
 
 impl<T: Into<Self>> From<Option<T>> for LastStep {
     fn from(last: Option<T>) -> Self {
-        last.map_or(Self(Step(0)), Into::into)
+        last.map_or(Self(0), Into::into)
     }
 }

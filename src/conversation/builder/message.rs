@@ -8,22 +8,23 @@ use super::error::Problem;
 use super::{BuildError, LastStep};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{
-    Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Step, Text, ToolCall,
+    Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall,
 };
 
 /// Builds one message. Parts keep the order in which they are added.
 ///
-/// - **Step.** All messages of one decision of the service share a [`Step`]. The message belongs to the
+/// - **Step.** All messages of one decision of the service share a number. The message belongs to the
 ///   [next](Self::next_step) step or [continues](Self::continue_step) the last one.
 /// - **Role.** A message with tool calls has the role assistant, any other the role user. [`role`](Self::role)
 ///   overrides this.
 /// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not
 ///   copy those of the last message. Neither changes the request to the model.
 /// - **Tool calls** get a unique id: `call_` and a ULID.
+/// - **Media and documents** are shown to models only in messages of the user. Beside a tool call they are the assistant's,
+///   and models get their labels. Build a message of its own for those that the model must see.
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
-/// use verbale::message::Step;
 /// use verbale::{MessagesManager, PlainMessage, Value};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,12 +46,12 @@ use crate::message::{
 ///
 /// let records = manager.records();
 /// let steps: Vec<_> = records.iter().map(|record| record.metadata().decision().and_then(|of| of.step)).collect();
-/// assert_eq!(steps, [None, Some(Step(1)), Some(Step(1)), Some(Step(1))]);
+/// assert_eq!(steps, [None, Some(1), Some(1), Some(1)]);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
 pub struct MessageBuilder {
-    pub(super) step: Step,
+    pub(super) step: u32,
     role: Option<Role>,
     policy: Option<Text>,
     role_hint: Option<RoleHint>,
@@ -60,10 +61,10 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// Starts a message of the step after `last`: a message, a draft, a builder or a [`Step`]. After a message without
+    /// Starts a message of the step after `last`: a message, a draft, a builder or a number. After a message without
     /// a step, it is step 1.
     pub fn next_step(last: impl Into<LastStep>) -> Self {
-        Self::of_step(last.into().0.next())
+        Self::of_step(last.into().0.saturating_add(1))
     }
 
     /// Starts a message of the same step as `last`. After a message without a step, it is step 0.
@@ -71,7 +72,7 @@ impl MessageBuilder {
         Self::of_step(last.into().0)
     }
 
-    fn of_step(step: Step) -> Self {
+    fn of_step(step: u32) -> Self {
         Self {
             step,
             role: None,
@@ -148,8 +149,8 @@ impl MessageBuilder {
 
     /// Returns the message with the parts so far.
     ///
-    /// Returns [`BuildError`] if the message is blank, if its parts belong to several roles or not to its
-    /// [role](Self::role), or if media or a document is next to a tool call and no role is set.
+    /// Returns [`BuildError`] if the message is blank, or if its parts belong to several roles or not to its
+    /// [role](Self::role).
     pub fn to_draft(&self) -> Result<Draft, BuildError> {
         if self.contents.iter().all(Content::is_blank) {
             return Err(Problem::Empty.into());
@@ -178,17 +179,6 @@ impl MessageBuilder {
                 return Err(Problem::WrongRole { role, content, wanted });
             }
         }
-        match self.contents.iter().find_map(attachment) {
-            Some(content) if self.role.is_none() && role == Role::Assistant => Err(Problem::AttachedToCall { content }),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn attachment(content: &Content) -> Option<&'static str> {
-    match content {
-        Content::Media(_) => Some("media"),
-        Content::Document(_) => Some("a document"),
-        _ => None,
+        Ok(())
     }
 }

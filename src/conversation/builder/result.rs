@@ -13,11 +13,10 @@ use crate::message::{
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
-/// use verbale::message::Step;
 /// use verbale::{MessagesManager, PlainMessage, Value};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut asks = MessageBuilder::next_step(Step(3));
+/// let mut asks = MessageBuilder::next_step(3);
 /// let call = asks.add_tool_call("get_parcel", Value::map([("number", 17)])?)?;
 /// let answer = ResultBuilder::response_to(&call);
 /// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true);
@@ -50,7 +49,7 @@ impl ResultBuilder {
         calls.map(move |call| Self::response_to(call).of_step(message))
     }
 
-    /// Sets the step: a [`Step`](crate::message::Step), or the step of a message, a draft, or a builder.
+    /// Sets the step: a number, or the step of a message, a draft, or a builder.
     #[must_use]
     pub fn of_step(mut self, step: impl Into<LastStep>) -> Self {
         self.decision.step = Some(step.into().0);

@@ -100,7 +100,7 @@ impl Config {
         Self { tools: self.tools.with(tool), ..self }
     }
 
-    /// Removes a tool. A call of it that is running completes.
+    /// Removes a tool. A call of it that is running completes. In a prompt, the tool is removed from the conversation.
     #[must_use]
     pub fn without_tool(mut self, name: &ToolName) -> Self {
         self.removed_tools.push(name.clone());
@@ -171,8 +171,8 @@ impl Config {
     /// Sets the maximum window, in estimated tokens; 16,000 by default. It holds even if no summary succeeds. The model
     /// always gets the whole last turn.
     #[must_use]
-    pub fn with_max_window(self, tokens: Tokens) -> Self {
-        Self { max_window: Some(tokens), ..self }
+    pub fn with_max_window(self, tokens: u64) -> Self {
+        Self { max_window: Some(Tokens::new(tokens)), ..self }
     }
 
     /// Sets the finder of facts; [`RuleFactFinder`] by default.

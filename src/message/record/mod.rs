@@ -68,7 +68,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::message::{Attribute, Decision, ForkedFrom, Heard, HeardSource, RoleHint, Step, Timing};
+    use crate::message::{Attribute, Decision, ForkedFrom, Heard, HeardSource, RoleHint, Timing};
 
     fn read(json: serde_json::Value) -> Record {
         serde_json::from_value(json).unwrap()
@@ -117,8 +117,7 @@ mod tests {
                 "forkedFrom": {"conversation": "CA1", "behind": "01JRZJ1675E4S7Y4ZD7RNWNXWB"}, "timing": {"creation": 5}},
         });
         let record = read(json.clone());
-        let decision =
-            Decision { step: Some(Step(4)), decided_by: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
+        let decision = Decision { step: Some(4), decided_by: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
         assert_eq!(record.metadata().decision(), Some(&decision));
         assert_eq!(
             record.metadata().forked_from(),

@@ -7,8 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RoleHint, Step,
-    Text, Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RoleHint, Text,
+    Timing, TurnRecord, Value,
 };
 
 /// The metadata of a record, without checks against its contents.
@@ -49,7 +49,7 @@ impl Draft for MetadataEntries {
             "attribute" => self.attributes = map.next_value()?,
             "coversFrom" => self.covers_from = Some(map.next_value()?),
             "previousSummary" => self.previous_summary = Some(map.next_value()?),
-            "step" => self.decision.step = Some(Step(map.next_value()?)),
+            "step" => self.decision.step = Some(map.next_value()?),
             "policy" => self.decision.decided_by = Some(map.next_value()?),
             // A hint of a newer version is kept, but has no meaning here.
             "roleHint" => {

@@ -82,7 +82,7 @@ impl Serialize for Known<'_> {
         metadata.previous_summary().iter().try_for_each(|id| map.serialize_entry("previousSummary", id))?;
         if let Some(decision) = metadata.decision() {
             let Decision { step, decided_by, role_hint } = decision;
-            step.iter().try_for_each(|step| map.serialize_entry("step", &step.0))?;
+            step.iter().try_for_each(|step| map.serialize_entry("step", step))?;
             decided_by.iter().try_for_each(|name| map.serialize_entry("policy", name))?;
             role_hint.iter().try_for_each(|hint| map.serialize_entry("roleHint", hint.as_str()))?;
         }
