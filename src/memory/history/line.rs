@@ -145,7 +145,7 @@ impl Fields {
             let is_new = |value: &&String| known.insert(size(value).to_owned());
             let says: usize = field.values.iter().filter(is_new).map(|value| 1 + value.len() / LONG).sum();
             let cost = length * (LENGTH + length) * (OLD + age);
-            Cost { cost: if says == 0 { cost * KNOWN } else { cost / says }, length }
+            Cost { cost: cost.checked_div(says).unwrap_or(cost * KNOWN), length }
         };
         let mut costs: Vec<Cost> = self.names().zip(&self.0).map(cost).collect();
         let longest = Cost::affordable(&costs, LINE);
