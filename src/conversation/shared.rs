@@ -150,8 +150,8 @@ impl Conversation {
         })
     }
 
-    /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, and
-    /// context. Using the conversation inside `edit` deadlocks. Costs time in proportion to the changes.
+    /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, system
+    /// messages, and context. Using the conversation inside `edit` deadlocks. Costs time in proportion to the changes.
     pub fn edit<T>(&self, edit: impl FnOnce(&mut Edit<'_>) -> T) -> T {
         self.with(|core| {
             let next = core.manager.next_seq();

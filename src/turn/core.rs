@@ -11,6 +11,7 @@ use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
 use super::record::Recorder;
 use super::setup::Setup;
+use super::stale::Stale;
 use crate::log::{CallId, CallWriter};
 use crate::manager::MessagesManager;
 use crate::memory::{Covered, FactTable, ToolHistory};
@@ -74,17 +75,6 @@ pub(crate) struct Core {
     next_speech: u32,
 }
 
-/// The part of the messages that was changed from outside the engine.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Stale {
-    #[default]
-    Nothing,
-    /// Messages were added from this `seq` on.
-    From(u32),
-    /// Any message may be another one.
-    All,
-}
-
 /// A running turn.
 pub(crate) struct Turn {
     pub id: SpeechId,
@@ -105,6 +95,8 @@ pub(crate) struct Turn {
     pub has_dropped_calls: bool,
     /// Whether the next answer may be longer, because a tool call was cut off.
     pub(super) needs_room: bool,
+    /// The maximum tokens of answers since then.
+    pub(super) room: Option<u32>,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
     /// The tool calls whose outcome is in the request, until the next words report it.
@@ -173,36 +165,6 @@ impl Core {
         }
     }
 
-    /// Notes that any messages may have been changed from outside the engine.
-    pub fn changed(&mut self) {
-        self.added_from(0);
-        self.stale = Stale::All;
-    }
-
-    /// Notes that messages were added from outside the engine, from this `seq` on.
-    pub fn added_from(&mut self, seq: u32) {
-        self.stale = match self.stale {
-            Stale::Nothing => Stale::From(seq),
-            Stale::From(earlier) => Stale::From(earlier.min(seq)),
-            Stale::All => Stale::All,
-        };
-        self.is_to_be_logged = true;
-        // One may be the result of a tool.
-        self.results.notify_waiters();
-    }
-
-    /// Notes that data, marks and times of messages were changed from outside the engine, and that messages were added from
-    /// `added_from` on.
-    pub fn edited(&mut self, messages: &[u32], added_from: u32) {
-        messages.iter().for_each(|seq| self.facts.search_one_again(*seq));
-        self.added_from(added_from);
-    }
-
-    /// Returns the `seq` of the last message, into which the next one may be merged.
-    pub fn last_seq(&self) -> u32 {
-        self.manager.next_seq().saturating_sub(1)
-    }
-
     /// Returns whether the model has something to answer, which may be the result of a tool that came late.
     pub fn is_answerable(&self) -> bool {
         self.manager.is_answerable() || !self.news.is_empty()
@@ -240,6 +202,7 @@ impl Core {
             was_blank: false,
             has_dropped_calls: false,
             needs_room: false,
+            room: None,
             rounds: 0,
             reports: Vec::new(),
             generated_bytes: 0,

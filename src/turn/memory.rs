@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::core::{Core, Stale};
+use super::core::Core;
 use super::event::CallEvent;
 use crate::memory::{BYTES_PER_TOKEN, Fact, Length, Listing, Memory, TOOL_RULE};
 use crate::message::{Content, Message, MessageWrapper, PlainMessage, Position, Role, Text, ToolCallId, ToolResult};
@@ -66,8 +66,7 @@ impl Core {
             contents().filter_map(Content::as_result).map(ToolResult::tool_call_id).collect();
         let news = results_to_answer(window);
         let tools = &self.setup.tools;
-        let first = window.iter().find(|message| !message.is_fake());
-        let window_from = first.map_or_else(|| self.manager.message_count(), |first| first.position().seq());
+        let window_from = self.window_from(window.iter().copied());
         work(Memory {
             summary: self.manager.last_summary().map(PlainMessage::message),
             left_out,
@@ -84,6 +83,12 @@ impl Core {
             replaces: self.replaced_before(window_from),
             fits,
         })
+    }
+
+    /// Returns the number of the first message of a window. The memory has those before.
+    pub(super) fn window_from<'a>(&self, window: impl IntoIterator<Item = &'a Message>) -> u32 {
+        let first = window.into_iter().find(|message| !message.is_fake());
+        first.map_or_else(|| self.manager.message_count(), |first| first.position().seq())
     }
 
     /// Returns the length of the messages before `seq`, without the rules that come with the memory.
@@ -130,26 +135,6 @@ impl Core {
         let uncovered = self.manager.uncovered().map(PlainMessage::message);
         facts.update(uncovered, first, u32::MAX, &*self.setup.fact_finder);
         facts.before(u32::MAX).facts().into_iter().chain(self.tools_used.facts()).collect()
-    }
-
-    /// Takes over changes from outside the engine.
-    pub(super) fn refresh(&mut self) {
-        let manager = &self.manager;
-        let messages = manager.all().map(PlainMessage::message);
-        let first = match std::mem::take(&mut self.stale) {
-            Stale::Nothing => return,
-            Stale::From(seq) => {
-                let added = messages.clone().rev().take_while(|message| message.position().seq() >= seq).count();
-                self.tools_used.extend(messages.clone().skip(messages.len() - added));
-                seq
-            }
-            Stale::All => {
-                self.tools_used.rebuild(messages.clone(), |id| manager.has_left(id));
-                messages.clone().next().map_or(0, |message| message.position().seq())
-            }
-        };
-        self.facts.search_again(first);
-        self.covered.count_again(first);
     }
 
     /// Searches the messages before the window that were not searched yet. Later ones may still change.

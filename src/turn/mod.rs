@@ -22,6 +22,7 @@ mod request;
 mod results;
 mod setup;
 mod spans;
+mod stale;
 mod tools;
 
 pub(crate) use core::{Core, Host, Manager, Turn, count, since};

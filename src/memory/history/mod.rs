@@ -8,14 +8,16 @@ mod entry;
 mod line;
 mod listing;
 mod places;
+mod state;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub(crate) use attempt::Attempt;
-pub(crate) use entry::{ToolState, ToolUse};
+pub(crate) use entry::ToolUse;
 pub(crate) use listing::Listing;
 
 use places::Places;
+pub(crate) use state::ToolState;
 
 use super::facts::{Fact, FactSource};
 use crate::manager::List;
@@ -26,7 +28,6 @@ use crate::message::{
 /// The tool calls of a conversation, oldest first, with their outcomes. A [fork](Self::fork) shares them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolHistory {
-    /// In the order of the calls.
     uses: List<ToolUse>,
     places: Places,
     /// The calls that are not settled: running, unknown, or not reported.
