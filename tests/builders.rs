@@ -17,8 +17,7 @@ use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
 use verbale::{
-    Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
-    ToolCall, Value,
+    Attribute, BedrockMessage, Content, Draft, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
@@ -206,7 +205,11 @@ fn result_has_the_id_and_the_step_of_its_call() {
     }
     manager.add_all(drafts.clone()).unwrap();
     let id = first.id().clone();
-    assert_eq!(manager.add_all(drafts), Err((0, ManagerError::SecondResult { id })));
+    let (index, refused) = manager.add_all(drafts).unwrap_err();
+    assert_eq!(
+        (index, refused.to_string()),
+        (0, format!("tool call `{id}` already has a result; drop the second one"))
+    );
 }
 
 #[tokio::test]

@@ -10,13 +10,12 @@ use tokio::runtime::Handle;
 
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
-use super::error::SessionError;
 use super::reply::Reply;
 use super::settings::CallSettings;
 use super::silence::{Silence, watch};
 use super::speech::Played;
 use super::utterance::Utterance;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, ConversationError, Problem};
 use crate::log::CallEnd;
 use crate::manager::ManagerError;
 use crate::message::{Text, ToolResult};
@@ -70,13 +69,17 @@ impl CallSession {
 
     /// Starts the answer to the caller's words and returns it as a stream.
     ///
-    /// Returns [`SessionError::InProgress`] while a reply is running, [`SessionError::NothingToAnswer`] if there is
-    /// [nothing to answer](crate::MessagesManager::is_answerable), and [`SessionError::Closed`] in a closed call.
-    pub fn reply(&self) -> Result<Reply, SessionError> {
+    /// Returns [`InUse`] while a reply is running, [`NothingToAnswer`] if there is [nothing to
+    /// answer](crate::MessagesManager::is_answerable), and [`Closed`] in a closed call.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`NothingToAnswer`]: crate::conversation::ConversationErrorKind::NothingToAnswer
+    /// [`Closed`]: crate::conversation::ConversationErrorKind::Closed
+    pub fn reply(&self) -> Result<Reply, ConversationError> {
         let begun = self.live(|ear, core| {
             check_silent(ear, core)?;
             if !core.is_answerable() {
-                return Err(SessionError::NothingToAnswer);
+                return Err(Problem::NothingToAnswer { advice: "to speak first, use `say`" }.into());
             }
             if std::mem::take(&mut ear.is_doubtful) {
                 return Ok(self.ask_to_repeat(ear, core));
@@ -85,7 +88,7 @@ impl CallSession {
             ear.silence = Silence::begin(core.now_ms());
             Ok(self.begin_reply(speech, ear))
         });
-        let reply = begun.unwrap_or(Err(SessionError::Closed))?;
+        let reply = begun.unwrap_or_else(|| Err(Problem::Closed.into()))?;
         self.drive(reply.speech());
         Ok(reply)
     }
@@ -131,9 +134,13 @@ impl CallSession {
 
     /// Adds a fixed sentence, such as the greeting, and returns its speech.
     ///
-    /// Returns [`SessionError::InProgress`] while a reply is running, because the order of the words would be unknown,
-    /// [`SessionError::Manager`] for a blank text, and [`SessionError::Closed`] in a closed call.
-    pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, SessionError> {
+    /// Returns [`InUse`] while a reply is running, because the order of the words would be unknown, [`Refused`] for a
+    /// blank text, and [`Closed`] in a closed call.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    /// [`Closed`]: crate::conversation::ConversationErrorKind::Closed
+    pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, ConversationError> {
         let text = text.into();
         let said = self.live(|ear, core| {
             check_silent(ear, core)?;
@@ -147,7 +154,7 @@ impl CallSession {
             core.is_to_be_logged = true;
             Ok(speech)
         });
-        said.unwrap_or(Err(SessionError::Closed))
+        said.unwrap_or_else(|| Err(Problem::Closed.into()))
     }
 
     /// Reports that the playback of a speech started.
@@ -209,10 +216,10 @@ pub(super) fn live<T>(
 }
 
 /// Returns an error if a new speech cannot start.
-fn check_silent(ear: &CallEar, core: &Core) -> Result<(), SessionError> {
+fn check_silent(ear: &CallEar, core: &Core) -> Result<(), Problem> {
     match (ear.is_closing, &core.turn) {
-        (true, _) => Err(SessionError::Closed),
-        (false, Some(_)) => Err(SessionError::InProgress),
+        (true, _) => Err(Problem::Closed),
+        (false, Some(_)) => Err(Problem::InReply),
         (false, None) => Ok(()),
     }
 }

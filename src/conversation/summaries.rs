@@ -12,7 +12,7 @@ use super::config::Config;
 use super::shared::Conversation;
 use super::state::State;
 use crate::clock;
-use crate::manager::{ManagerError, Summarizing};
+use crate::manager::Summarizing;
 use crate::memory::ExtractiveSummarizer;
 use crate::message::Message;
 use crate::model::{Failure, ModelError, Partial, Summary, Wait};
@@ -143,7 +143,7 @@ fn apply(
                 (summaries.failures, summaries.paused_until) = (0, None);
                 return SummaryOutcome::Applied;
             }
-            Err(ManagerError::StaleSummary) => return SummaryOutcome::Stale,
+            Err(error) if error.is_stale() => return SummaryOutcome::Stale,
             Err(error) => {
                 tracing::warn!(%error, "the conversation refused a summary; the extractive one replaces it");
                 Failure::Malformed(format!("the summary is refused: {error}"))

@@ -10,7 +10,7 @@ use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
 use verbale::model::Tool;
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{Content, ManagerError, MessageWrapper, Timing};
+use verbale::{Content, MessageWrapper, Timing};
 
 use super::tools::weather;
 use super::{CLAUDE, lines, models, prompt, read, shown};
@@ -208,7 +208,8 @@ async fn refused_prompt_changes_nothing() {
     assert_eq!(error.kind(), Kind::Refused);
     assert_eq!(
         error.to_string(),
-        format!("the prompt is not applied, because its message 1 (from 0) is refused: {}", ManagerError::Blank)
+        "the prompt is not applied, because its message 1 (from 0) is refused: cannot add a message whose contents are all \
+         blank; leave it out"
     );
     let unknown = conversation.continuation().request("Hello?").tool(weather()).set("heat", 1);
     assert!(unknown.apply().unwrap_err().to_string().contains("heat"));

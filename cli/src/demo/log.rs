@@ -13,7 +13,7 @@ use verbale::clock::{IdSource, SystemIds};
 use verbale::dynamodb::{Cost, DynamoLog, Item, Table, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{self, CallChange, CallEnd, CallHeader, CallId, CallLog as _, WriterLease};
-use verbale::manager::RestoreError;
+use verbale::manager::ManagerError;
 use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;
@@ -62,7 +62,7 @@ pub enum LogError {
     #[error(transparent)]
     Log(#[from] log::LogError),
     #[error("the logged call cannot be restored")]
-    NoConversation(#[from] RestoreError),
+    NoConversation(#[from] ManagerError),
     #[error("the items of the call cannot be read")]
     Items(#[from] Box<SdkError<QueryError>>),
 }
