@@ -46,6 +46,7 @@ pub enum Failure {
 
 /// The event for which a client waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wait {
     /// The connection to the provider.
     Connection,

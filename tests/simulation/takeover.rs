@@ -452,7 +452,7 @@ async fn replayed_after(number: usize) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn replay_after_a_failed_takeover_sets_nothing_aside() {
+async fn replay_after_a_failed_takeover_makes_no_dead_letter() {
     let mut number = 0;
     while replayed_after(number).await {
         number += 1;
