@@ -12,7 +12,7 @@ use proptest::sample::Index;
 use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{MessageBuilder, ResultBuilder};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
@@ -224,7 +224,7 @@ async fn log_keeps_step_policy_and_hint() {
     manager.add_all([asks.to_draft().unwrap(), answer, shows.to_draft().unwrap()]).unwrap();
 
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client);
     let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {

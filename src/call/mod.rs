@@ -136,7 +136,7 @@ mod utterance;
 
 pub use builder::CallBuilder;
 pub use closing::Closed;
-pub use effect::{Effect, Ignored};
+pub use effect::Effect;
 pub use host::{CallHost, Drained, HostedCall};
 pub use reply::{Reply, ReplyEvent};
 pub use session::CallSession;

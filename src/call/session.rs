@@ -64,7 +64,7 @@ impl CallSession {
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
         let said = self.live(|ear, core| ear.caller_said(utterance, core));
-        said.unwrap_or(Ok(Effect::Ignored(Ignored::CLOSED)))
+        said.unwrap_or(Ok(Effect::ignored(Ignored::CLOSED)))
     }
 
     /// Starts the answer to the caller's words and returns it as a stream.
@@ -179,8 +179,8 @@ impl CallSession {
     /// The result is ignored if the call is unknown, has a result, or is a call of another tool.
     pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
-            Ok(()) => Effect::Applied,
-            Err(refused) => Effect::Ignored(refused.into()),
+            Ok(()) => Effect::APPLIED,
+            Err(refused) => Effect::ignored(refused.into()),
         })
     }
 
@@ -191,7 +191,7 @@ impl CallSession {
     }
 
     fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {
-        self.live(act).unwrap_or(Effect::Ignored(Ignored::CLOSED))
+        self.live(act).unwrap_or(Effect::ignored(Ignored::CLOSED))
     }
 
     /// Locks the call and runs `act` on it. Returns `None` in a closed call.

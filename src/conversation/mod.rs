@@ -30,7 +30,7 @@ mod whole;
 
 pub(crate) use apply::system_texts;
 pub use builder::{MessageBuilder, ResultBuilder};
-pub use config::{Config, Models, Retention};
+pub use config::{Config, Models};
 pub use edit::Edit;
 pub(crate) use error::Problem;
 pub use error::{ConversationError, ConversationErrorKind};

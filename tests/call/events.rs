@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use verbale::MessageWrapper;
 use verbale::Timing;
-use verbale::call::{CallSettings, Effect, Played, ReplyEnd, ReplyEvent, Utterance};
+use verbale::call::{CallSettings, Played, ReplyEnd, ReplyEvent, Utterance};
 use verbale::conversation::ConversationErrorKind;
 use verbale::model::{StopReason, Tool};
 
@@ -20,7 +20,7 @@ async fn turn_has_all_its_times() {
     call.caller_started_speaking(START_MS + 100);
     pass(900).await;
     let said = Utterance::new("How are you?").with_times(START_MS + 120, START_MS + 800).with_confidence(0.5);
-    assert_eq!(call.caller_said(said), Ok(Effect::Applied));
+    assert!(call.caller_said(said).unwrap().is_applied());
     let reply = call.reply().unwrap();
     let speech = reply.speech();
     assert_eq!(read(reply).await, ("I am fine, and you?".to_owned(), ReplyEnd::Complete(StopReason::EndTurn)));
@@ -55,7 +55,7 @@ async fn start_of_speech_is_kept_or_is_a_barge_in() {
     let model = Scripted::new([words("I am fine, and you?"), vec![Step::Hang]]);
     let call = call(&model);
     // No reply is running and no speech is open, so the time is kept, once.
-    assert_eq!(call.caller_started_speaking(START_MS), Effect::Applied);
+    assert!(call.caller_started_speaking(START_MS).is_applied());
     assert_eq!(why_ignored(call.caller_started_speaking(START_MS + 5)), REPEATED);
     turn(&call, "How are you?").await;
     // Everything was played, so nothing is interrupted.
@@ -65,7 +65,7 @@ async fn start_of_speech_is_kept_or_is_a_barge_in() {
     call.caller_said("Hm").unwrap();
     let reply = call.reply().unwrap();
     pass(500).await;
-    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
+    assert!(call.caller_started_speaking(call.now_ms()).is_applied());
     assert_eq!(read(reply).await, (String::new(), ReplyEnd::Interrupted));
     tokio::task::yield_now().await;
     assert_eq!(model.cancelled(), 1);
@@ -78,15 +78,15 @@ async fn words_are_added_merged_or_ignored() {
     let model = Scripted::new([words("I am fine, and you?"), words("Good."), words("Yes.")]);
     let call = call(&model);
     let said = || Utterance::new("Hello").with_times(START_MS, START_MS + 10);
-    assert_eq!(call.caller_said(said()), Ok(Effect::Applied));
+    assert!(call.caller_said(said()).unwrap().is_applied());
     assert_eq!(why_ignored(call.caller_said(said()).unwrap()), REPEATED);
     assert_eq!(why_ignored(call.caller_said(" \u{200b}").unwrap()), BLANK);
-    assert_eq!(call.caller_said("how are you?"), Ok(Effect::Applied));
+    assert!(call.caller_said("how are you?").unwrap().is_applied());
     assert_eq!(shown(&call), ["user \"Hello\" \"how are you?\""]);
     // Words without a reported start are a barge-in while a reply is running.
     let reply = call.reply().unwrap();
     pass(215).await;
-    assert_eq!(call.caller_said("wait"), Ok(Effect::Applied));
+    assert!(call.caller_said("wait").unwrap().is_applied());
     assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
     assert_eq!(
         shown(&call)[1..],
@@ -188,11 +188,11 @@ async fn reports_of_playback_are_applied_once() {
     let speech = reply.speech();
     reply.next().await;
     let now_ms = call.now_ms();
-    assert_eq!(call.playback_started(speech, now_ms), Effect::Applied);
+    assert!(call.playback_started(speech, now_ms).is_applied());
     assert_eq!(why_ignored(call.playback_started(speech, now_ms + 1)), REPEATED);
     assert_eq!(why_ignored(call.playback_finished(speech, now_ms)), STILL_GENERATED);
     read(reply).await;
-    assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Applied);
+    assert!(call.playback_finished(speech, now_ms + 900).is_applied());
     assert_eq!(why_ignored(call.playback_finished(speech, now_ms + 900)), REPEATED);
     assert_eq!(why_ignored(call.playback_interrupted(speech, Played::Unknown, now_ms + 950)), SUPERSEDED);
     let other = {
@@ -236,7 +236,7 @@ async fn only_the_last_64_speeches_are_known() {
     let call = call(&Scripted::default());
     let speeches: Vec<_> = (0..65).map(|number| call.say(format!("Sentence {number}.")).unwrap()).collect();
     assert_eq!(why_ignored(call.playback_finished(speeches[0], call.now_ms())), UNKNOWN_SPEECH);
-    assert_eq!(call.playback_finished(speeches[1], call.now_ms()), Effect::Applied);
+    assert!(call.playback_finished(speeches[1], call.now_ms()).is_applied());
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,7 +255,7 @@ async fn report_updates_a_message_that_a_summary_covers() {
     let revision = || call.conversation().read(|manager| manager.meta_messages()[1].message().revision());
     let (before, seen) = (revision(), window(&call));
     let words = Played::Words("Your order was sent".to_owned());
-    assert_eq!(call.playback_interrupted(speech, words, call.now_ms()), Effect::Applied);
+    assert!(call.playback_interrupted(speech, words, call.now_ms()).is_applied());
     assert!(shown(&call)[1].contains("heard \"Your order was sent\" by wordTiming"));
     assert!(revision() > before);
     assert_eq!(window(&call), seen);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
 use verbale::clock::{IdSource, ManualClock};
 use verbale::conversation::{Conversation, ConversationError, Conversations, Found, HistoryQuery, LogScope, query_log};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, Day, JsonLines, MemoryLog, WriterLease};
 use verbale::{Contents, LastMessage, MessageId, Role};
@@ -42,7 +42,7 @@ impl Backend {
             }
             Self::DynamoDb => {
                 let client = EmbeddedDynamo::in_memory().unwrap().client();
-                create_table(&client, &Table::default()).await.unwrap();
+                create_table(&client, "verbale").await.unwrap();
                 Some((Arc::new(DynamoLog::new(client)), None))
             }
         };

@@ -92,7 +92,7 @@ async fn call_that_is_being_opened_is_drained_too() {
     let drained = host.drain(Duration::from_secs(10)).await;
     assert_eq!((drained.closed, drained.left_open.as_slice()), (1, &[id("CA2")][..]));
     assert_eq!(drained.to_string(), "1 call closed, 1 left open");
-    assert!(slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap() != verbale::call::Effect::Applied);
+    assert!(!slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap().is_applied());
     assert_eq!(end(&memory, "CA1").await.as_deref(), Some("drain"));
     hanging.abort();
 }

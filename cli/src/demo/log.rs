@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
-use verbale::dynamodb::{Cost, DynamoLog, Item, Table, create_table, log_client};
+use verbale::dynamodb::{Cost, DynamoLog, Item, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{self, CallChange, CallEnd, CallHeader, CallId, CallLog as _, WriterLease};
 use verbale::manager::ManagerError;
@@ -75,7 +75,7 @@ impl CallLog {
             Place::Directory(directory) => EmbeddedDynamo::open(directory)?.client(),
             Place::Endpoint(url) => client_at(url),
         };
-        create_table(&client, &Table::default()).await.map_err(|source| match (&place, &source) {
+        create_table(&client, "verbale").await.map_err(|source| match (&place, &source) {
             (Place::Endpoint(url), error) if error.is_retryable() => {
                 LogError::NobodyAnswers { url: url.clone(), source }
             }

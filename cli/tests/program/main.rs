@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallId, CallLog, JsonLines};
 
@@ -91,7 +91,7 @@ async fn logs_of_each_kind_show_the_same() {
     // The embedded DynamoDB works in real time.
     tokio::time::resume();
     let client = EmbeddedDynamo::open(folder.path().join("db")).unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let (from, to) = (JsonLines::new(folder.path().join("calls")), DynamoLog::new(client));
     for id in ["ferry-1", "ferry-2", "ferry-3"] {
         copy(&CallId::new(id).unwrap(), &from, &to).await;
