@@ -405,3 +405,50 @@ fn long_files_and_missing_module_docs_are_caught() {
     );
     assert_eq!(wrong("//! .\nfn f( {}").len(), 1);
 }
+
+#[test]
+fn paths_in_pages_exist() {
+    let root = FilePath::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let page = fs::read_to_string(root.join(name)).unwrap();
+        assert!(paths_in(&page).count() > 20, "{name}");
+        assert_eq!(missing_paths(&page, |path| root.join(path).exists()), Vec::<&str>::new(), "{name}");
+    }
+}
+
+#[test]
+fn missing_paths_are_caught() {
+    let page = "`src/a/mod.rs`, `b.rs`, `c/`, `a/x.rs`, `gone.rs`, `src/*/write.rs`, `a/c`, `a b/c`, [d](docs/d.md#e)";
+    let exists = |path: &str| ["src", "src/a/mod.rs", "src/a/b.rs", "src/a/c.rs"].contains(&path);
+    assert_eq!(missing_paths(page, exists), ["a/x.rs", "gone.rs", "docs/d.md"]);
+}
+
+/// Returns the paths of a page that name no file, folder or module. A path is relative to the repository, to `src/`, or to
+/// the folder of the path before it. A star stands for any folder.
+fn missing_paths(page: &str, exists: impl Fn(&str) -> bool) -> Vec<&str> {
+    let exists = |path: &str| {
+        let path = path.split("/*").next().unwrap_or_default().trim_end_matches('/');
+        exists(path) || exists(&format!("{path}.rs"))
+    };
+    let mut folder = String::new();
+    let mut missing = Vec::new();
+    for path in paths_in(page) {
+        if let Some(full) = [path.to_owned(), format!("src/{path}")].into_iter().find(|path| exists(path)) {
+            folder = full.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default();
+        } else if !exists(&format!("{folder}/{path}")) {
+            missing.push(path);
+        }
+    }
+    missing
+}
+
+/// Returns the paths in the code and in the links of a page.
+fn paths_in(page: &str) -> impl Iterator<Item = &str> {
+    let is_path = |code: &&str| {
+        let is_file = [".rs", ".md", ".json", ".toml"].iter().any(|end| code.ends_with(end) && code != end);
+        (is_file || code.contains('/')) && !code.contains(char::is_whitespace)
+    };
+    let linked = page.split("](").skip(1).filter_map(|link| link.split([')', '#']).next());
+    let linked = linked.filter(|link| !link.contains("://"));
+    page.split('`').skip(1).step_by(2).filter(is_path).chain(linked)
+}

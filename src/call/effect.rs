@@ -46,6 +46,8 @@ impl Ignored {
     pub(super) const CLOSED: Self = Self::text("the call is closed");
     pub(super) const REPEATED: Self = Self::text("the event was reported before");
     pub(super) const BLANK: Self = Self::text("the transcript is blank");
+    pub(super) const SECONDS: Self =
+        Self::text("its time is in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000");
     pub(super) const UNKNOWN_SPEECH: Self = Self::text("the call has no such speech, or had it too long ago");
     /// The report takes effect if no more text follows.
     pub(super) const STILL_GENERATED: Self =

@@ -9,9 +9,17 @@ use crate::message::{Confidence, Part, Timing, check_ms, is_blank};
 use crate::turn::{CallEvent, Core, SpeechId};
 
 impl CallEar {
-    pub fn caller_started_speaking(&mut self, at_ms: i64, core: &mut Core) -> Effect {
+    /// Returns the reason why an event at this time is ignored, whatever it reports.
+    fn refuse(&self, at_ms: i64) -> Option<Ignored> {
         if self.is_closing {
-            return Effect::ignored(Ignored::CLOSED);
+            return Some(Ignored::CLOSED);
+        }
+        check_ms(at_ms).is_err().then_some(Ignored::SECONDS)
+    }
+
+    pub fn caller_started_speaking(&mut self, at_ms: i64, core: &mut Core) -> Effect {
+        if let Some(ignored) = self.refuse(at_ms) {
+            return Effect::ignored(ignored);
         }
         self.starts.note(at_ms, core.now_ms());
         if self.is_late_start(at_ms) {
@@ -107,8 +115,8 @@ impl CallEar {
     }
 
     pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
-        if self.is_closing {
-            return Effect::ignored(Ignored::CLOSED);
+        if let Some(ignored) = self.refuse(at_ms) {
+            return Effect::ignored(ignored);
         }
         core.may_summarize = true;
         let effect = self.speeches.start(speech, at_ms, core.now_ms(), &mut core.manager);
@@ -120,8 +128,8 @@ impl CallEar {
     }
 
     pub fn playback_finished(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
-        if self.is_closing {
-            return Effect::ignored(Ignored::CLOSED);
+        if let Some(ignored) = self.refuse(at_ms) {
+            return Effect::ignored(ignored);
         }
         if core.turn_of(speech).is_some() {
             self.played_ms = Some(at_ms);
@@ -131,8 +139,8 @@ impl CallEar {
     }
 
     pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64, core: &mut Core) -> Effect {
-        if self.is_closing {
-            return Effect::ignored(Ignored::CLOSED);
+        if let Some(ignored) = self.refuse(at_ms) {
+            return Effect::ignored(ignored);
         }
         // The player may report the barge-in before the speech recognition does.
         let is_barge_in = core.turn_of(speech).is_some() && core.stop_turn(self);

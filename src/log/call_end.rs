@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::LogError;
 use super::call_id::printable;
 use crate::manager::MessagesManager;
-use crate::message::MessageWrapper;
+use crate::message::{MessageWrapper, check_ms};
 
 /// How a call ended, and how many records it has, so that a reader can check that none is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,10 @@ impl CallEnd {
 
     /// Creates the end of a call with this many messages and summaries.
     ///
-    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the reason is empty, longer than 100 bytes, or has control or
-    /// invisible characters.
+    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if `at_ms` is probably in seconds, from 100 million to below 100
+    /// billion, or if the reason is empty, longer than 100 bytes, or has control or invisible characters.
     pub fn new(at_ms: i64, reason: impl Into<Arc<str>>, messages: u32, summaries: u32) -> Result<Self, LogError> {
+        check_ms(at_ms).map_err(|error| LogError::invalid("the end of a call", &error.to_string()))?;
         let rule = "it has 1 to 100 bytes and no control or invisible characters";
         let reason = printable(reason.into(), Self::MAX_REASON_BYTES, "the reason of a call's end", rule)?;
         Ok(Self { at_ms, reason, messages, summaries })
@@ -52,5 +53,22 @@ impl CallEnd {
     /// The `seq` of the last message; `None` if the call has no messages.
     pub(crate) fn last_seq(&self) -> Option<u32> {
         self.messages.checked_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{CallHeader, CallId, LogErrorKind};
+
+    #[test]
+    fn start_and_end_in_seconds_are_refused() {
+        let start = CallHeader::new(CallId::new("CA1").unwrap(), 1_744_815_823).unwrap_err();
+        let end = CallEnd::new(1_744_815_823, "hangup", 0, 0).unwrap_err();
+        let advice =
+            "1744815823 is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000";
+        assert_eq!(start.to_string(), format!("not the start of a call: {advice}"));
+        assert_eq!(end.to_string(), format!("not the end of a call: {advice}"));
+        assert_eq!((start.kind(), end.kind()), (LogErrorKind::Invalid, LogErrorKind::Invalid));
     }
 }

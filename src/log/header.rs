@@ -1,7 +1,7 @@
 //! [`CallHeader`]: the facts about a call as a whole.
 
 use super::{CallChange, CallEnd, CallId, CallerId, Day, LogError, Nonce, Tenant, Tenure};
-use crate::message::Map;
+use crate::message::{Map, check_ms};
 
 /// The facts about a call as a whole, as a list of calls shows them.
 ///
@@ -27,8 +27,10 @@ impl CallHeader {
 
     /// Creates the header of a call that started at `started_ms`, in milliseconds since the Unix epoch.
     ///
-    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the start is before the epoch or has more than 13 digits.
+    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the start is before the epoch, has more than 13 digits, or is
+    /// probably in seconds: from 100 million to below 100 billion.
     pub fn new(call_id: CallId, started_ms: i64) -> Result<Self, LogError> {
+        check_ms(started_ms).map_err(|error| LogError::invalid("the start of a call", &error.to_string()))?;
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
             let (tenant, caller, attributes) = (None, None, Map::default());
             let (expires_at_s, tenure, call_end, is_held) = (None, Tenure::default(), None, false);

@@ -1,11 +1,14 @@
 //! Prints a manager for debugging. No other code of the crate prints what callers say.
 
+mod line;
+mod turn;
+
 use std::fmt::{self, Write};
 
 use super::{LeftOut, MessagesManager};
 use crate::message::{
-    Content, Map, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, TurnRecord, Value,
-    on_one_line, quoted,
+    Content, Map, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line,
+    quoted,
 };
 
 /// Prints one line per message, starting with its index:
@@ -175,7 +178,7 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
         decision.role_hint.iter().try_for_each(|hint| write!(f, "roleHint={hint}, "))?;
     }
     if let Some(record) = metadata.turn() {
-        turn(f, record)?;
+        turn::turn(f, record)?;
         f.write_str(", ")?;
     }
     if !metadata.aux().is_empty() {
@@ -186,43 +189,6 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
     f.write_str("timing=[")?;
     separated(f, ", ", metadata.timings(), |f, (timing, at)| write!(f, "{{{timing}={at}}}"))?;
     f.write_char(']')
-}
-
-/// Prints the end of a turn, and for each request its latencies, tokens and failure.
-fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
-    f.write_str("turn={")?;
-    word(f, &record.end)?;
-    if let Some(reason) = &record.reason {
-        f.write_str(" ")?;
-        word(f, reason)?;
-    }
-    let mut model = "model";
-    for request in &record.requests {
-        f.write_str(", ")?;
-        model = request.model.as_ref().map_or(model, |model| model.as_str());
-        word(f, model)?;
-        request.first_token_ms.iter().try_for_each(|ms| write!(f, " first token {ms} ms"))?;
-        request.took_ms.iter().try_for_each(|ms| write!(f, " end {ms} ms"))?;
-        let tokens = request.input.zip(request.output);
-        tokens.iter().try_for_each(|(input, output)| write!(f, " tokens {input} in {output} out"))?;
-        if let Some(failure) = &request.failure {
-            f.write_str(" failed: ")?;
-            word(f, failure)?;
-        }
-    }
-    if !record.earlier.is_empty() {
-        write!(f, ", {} earlier", record.earlier.len())?;
-    }
-    f.write_char('}')
-}
-
-/// Prints one of the crate's own words plainly, and quotes anything else, because a foreign record may hold any text.
-fn word(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
-    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-._:/".contains(c)) {
-        f.write_str(word)
-    } else {
-        quoted(f, word)
-    }
 }
 
 fn value(f: &mut fmt::Formatter<'_>, shown: &Value) -> fmt::Result {

@@ -289,3 +289,21 @@ async fn result_during_another_reply_is_in_the_next_request() {
     turn(&call, "Well").await;
     assert_eq!(model.requests()[3].memory, None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn events_with_times_in_seconds_are_ignored() {
+    const SECONDS: i64 = 1_744_815_823;
+    const IN_SECONDS: &str =
+        "its time is in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000";
+    let call = call(&Scripted::new([]));
+    let greeting = call.say("Good morning").unwrap();
+    assert_eq!(why_ignored(call.playback_started(greeting, SECONDS)), IN_SECONDS);
+    assert_eq!(why_ignored(call.caller_started_speaking(SECONDS)), IN_SECONDS);
+    let played = Played::Words("Good".into());
+    assert_eq!(why_ignored(call.playback_interrupted(greeting, played, SECONDS)), IN_SECONDS);
+    assert_eq!(why_ignored(call.playback_finished(greeting, SECONDS)), IN_SECONDS);
+    assert_eq!(shown(&call), ["user \"...\" fake", "assistant \"Good morning\" hardcoded"]);
+    // The events take effect at the right times.
+    assert!(call.playback_started(greeting, START_MS).is_applied());
+    assert!(call.playback_finished(greeting, START_MS + 900).is_applied());
+}

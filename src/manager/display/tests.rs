@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::clock::{Clock, IdSource, ManualClock, SequentialIds};
 use crate::message::{
-    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, Role, RoleHint, Timing, ToolCall, Value,
+    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, RequestRecord, Role, RoleHint, Timing,
+    ToolCall, TurnRecord, Value,
 };
 use crate::{LastMessage, MessagesManager};
 
@@ -95,4 +96,52 @@ fn print_shows_decision_and_fork_source() {
         line.ends_with(r"{forkedFrom='CA'1', step=4, policy='the\nplanner', roleHint=tool, timing=[{creation=5}]}."),
         "{line}"
     );
+}
+
+#[test]
+fn print_of_a_turn_shows_everything_that_its_record_has() {
+    let mut manager = Manager::new();
+    let request = RequestRecord {
+        model: Some("haiku".into()),
+        first_token_ms: Some(200),
+        took_ms: Some(900),
+        input: Some(1_200),
+        output: Some(30),
+        cache_read: 1_000,
+        cache_write: 100,
+        memory_covers: Some(11),
+        memory_version: 2,
+        prompt_hash: Some("0123456789abcdef".into()),
+        switches: vec!["sonnet -> haiku: throttled".into()],
+        repairs: vec!["an image was made smaller".into()],
+        ..RequestRecord::default()
+    };
+    let failed = RequestRecord { failure: Some("timeout".into()), ..RequestRecord::default() };
+    let requests = vec![failed, request];
+    let turn = TurnRecord { end: "complete".into(), requests, fillers: 1, ..TurnRecord::default() };
+    manager.add_user("a").unwrap().set_turn(turn);
+    let shown = manager.to_string();
+    let expected = "turn={complete, model failed: timeout, haiku prompt 0123456789abcdef memory 2 to 11 first token 200 ms \
+                    end 900 ms tokens 1200 in 30 out 1000 read 100 written switched: 'sonnet -> haiku: throttled' \
+                    repaired: 'an image was made smaller', 1 fillers}";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
+fn summary_line_has_position_role_and_what_was_heard() {
+    let mut manager = Manager::new();
+    let line = |manager: &Manager| manager.all().next_back().unwrap().summary_line();
+    manager.add_user("What's\n\u{202e}up?").unwrap();
+    assert_eq!(line(&manager), r"0 [user] 'What's\n\u{202e}up?'");
+    let call = ToolCall::new("c1", "lookup", Value::Null).unwrap();
+    let mut entry = manager.add_assistant([Content::from("Let me look"), call.clone().into()]).unwrap();
+    entry.set_heard(Heard::bytes(6, HeardSource::WordTiming)).unwrap();
+    assert_eq!(line(&manager), "1 [assistant] 'Let me' call lookup (c1) null");
+    manager.add_user(call.success(["é".repeat(500)])).unwrap();
+    assert_eq!(line(&manager).chars().count(), 100);
+    assert!(line(&manager).starts_with("2 [user] result lookup (c1) ['éé") && line(&manager).ends_with("é…"));
+    manager.add_assistant("Done.").unwrap();
+    let summarizing = manager.summarizing().unwrap();
+    manager.add_summary("They talked.", &summarizing).unwrap();
+    assert_eq!(manager.last_summary().unwrap().summary_line(), "3 [summary 1] 'They talked.'");
 }
