@@ -70,10 +70,13 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     assert_eq!(shown(&call).len(), 3);
 
     let spoken = call.conversation().read(|manager| manager.meta_messages()[2].id());
-    conversation.edit(|edit| {
-        edit.set_data(&spoken, "ticket", 7).unwrap();
-        assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
+    let edited = conversation.edit(&spoken, |mut spoken| {
+        spoken.set_data("ticket", 7).unwrap();
+        spoken.add_attribute(Attribute::Hardcoded)
     });
+    assert!(edited.unwrap());
+    let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
+    assert_eq!(conversation.edit(&unknown, |_| ()).unwrap_err().kind(), ConversationErrorKind::NotFound);
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
     turn(&call, "My balance?").await;

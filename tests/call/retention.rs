@@ -54,7 +54,8 @@ async fn covered_messages_leave_memory_and_come_back_from_the_log() {
     assert!(in_memory(conversation) <= 14, "{}", in_memory(conversation));
     assert!(conversation.read(|manager| manager.to_string().contains("[released]")));
     // What the prompt needs of them stays, also after an edit.
-    conversation.edit(|_| ());
+    let last = conversation.read(|manager| manager.meta_messages().last().unwrap().id());
+    conversation.edit(&last, |_| ()).unwrap();
     turn(&call, LONG).await;
     let memory = model.requests().last().unwrap().memory.clone().unwrap();
     assert!(memory.contains("#1 book succeeded"), "{:?}", memory.as_str());
