@@ -21,9 +21,9 @@ pub struct CallMetrics {
     /// The number of tool calls.
     pub tool_calls: u32,
     /// The number of tool calls that failed.
-    pub tools_failed: u32,
+    pub(crate) tools_failed: u32,
     /// The number of tool calls whose outcome is unknown.
-    pub tools_unknown: u32,
+    pub(crate) tools_unknown: u32,
     /// The number of summaries by the summarizer that were added to the conversation.
     pub summaries_applied: u32,
     /// The number of summaries that an extractive one replaced, because the summarizer failed or paused, or because the

@@ -94,7 +94,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         Some(match made {
             Ok(Ok(made)) => made,
             Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
-            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WholeAnswer, after: deadline })),
+            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after: deadline })),
         })
     };
     conversation.with_state(|state| {

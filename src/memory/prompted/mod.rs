@@ -106,7 +106,7 @@ impl<M> ModelSummarizer<M> {
 impl<M: Model> ModelSummarizer<M> {
     async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let after = self.timeout;
-        let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WholeAnswer, after }, Partial::default());
+        let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after }, Partial::default());
         tokio::time::timeout(after, self.write_checked(summarizing)).await.map_err(late)?
     }
 
