@@ -111,6 +111,41 @@ fn contents_keep_their_order_and_decide_the_role() {
     assert_eq!(says.to_draft(), Ok(system));
 }
 
+/// The usage example of the design, in its order: the parts follow the call in one message.
+#[test]
+fn builder_example_of_the_design_runs() {
+    let mut manager = MessagesManager::<BedrockMessage>::new();
+    manager.add_user("Show me in that dress").unwrap();
+    let last_message = manager.meta_messages().last();
+    let (url_1, url_2) = ("https://example.com/1.png", "https://example.com/2.png");
+
+    let mut builder = MessageBuilder::continue_step(last_message);
+
+    builder.add_tool_call("search_web", Value::map([("query", "hobbit movie")]).unwrap()).unwrap();
+    // The executor runs it.
+    let result_builder = ResultBuilder::response_to(builder.last_tool_call().unwrap());
+    let result = result_builder.success("three pages");
+
+    builder.add_image("girl wearing a hat", url_1).unwrap();
+    builder.add_image("fancy dress", url_2).unwrap();
+    builder.add_text("Take the dress from the second image and apply it to the person in the first image");
+
+    let message = builder.to_draft().unwrap();
+
+    manager.add_all([message, result]).unwrap();
+    let record = manager.meta_messages()[1].message();
+    assert_eq!((record.role(), record.contents().len()), (Role::Assistant, 4), "one message has all parts");
+    assert_eq!(manager.open_tool_calls(), Vec::<&verbale::message::ToolCallId>::new());
+    // Bedrock takes the window: nothing follows the call, and the images of the assistant are shown by their labels.
+    let raw = manager.to_raw().unwrap();
+    let texts: Vec<_> = raw[1].content().iter().filter_map(|block| block.as_text().ok()).collect();
+    assert!(texts[0].contains("girl wearing a hat") && texts[1].contains("fancy dress"), "{texts:?}");
+    assert!(texts[2].starts_with("Take the dress") && raw[1].content()[3].is_tool_use() && raw.len() == 3);
+    assert!(raw[2].content()[0].is_tool_result());
+    let input = request(raw).into_input().unwrap();
+    assert_eq!(validate(&input, &Profile::for_model("anthropic.claude-sonnet-5")), []);
+}
+
 #[test]
 fn contents_that_contradict_the_role_are_refused() {
     let builder = || MessageBuilder::next_step(1);
@@ -143,15 +178,10 @@ fn contents_that_contradict_the_role_are_refused() {
     assert_eq!(build(Some(Role::Assistant), vec![result.clone()]), wrong(Role::Assistant, of_user, Role::User));
     let contents = vec![result, text()];
     assert_eq!(build(None, contents.clone()), built(Role::User, contents));
-    let attached = |content: &str| {
-        Err(format!(
-            "{content} is next to a tool call, so it would be the assistant's, and models take it from the user only; \
-             build a message of its own for it after the result, or set `role(Role::Assistant)`"
-        ))
-    };
-    assert_eq!(build(None, vec![asked.clone(), image()]), attached("media"));
-    let document = Document::new(Source::ContentId("a".into()));
-    assert_eq!(build(None, vec![document.into(), asked.clone()]), attached("a document"));
+    let document = Content::from(Document::new(Source::ContentId("a".into())));
+    for contents in [vec![asked.clone(), image()], vec![document, asked.clone()]] {
+        assert_eq!(build(None, contents.clone()), built(Role::Assistant, contents));
+    }
     for contents in [vec![asked, image()], vec![text(), image()]] {
         assert_eq!(build(Some(Role::Assistant), contents.clone()), built(Role::Assistant, contents));
     }

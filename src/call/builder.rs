@@ -19,9 +19,9 @@ use crate::turn::{Host, Observer, look_up_lost};
 /// Configures and opens a live call: [`new`](Self::new) for a new conversation, [`of`](Self::of) for one that exists.
 #[must_use = "`open` begins the call"]
 pub struct CallBuilder {
-    /// `None` creates a new conversation.
-    conversation: Option<Conversation>,
-    config: Config,
+    base: Base,
+    /// The changes of the configuration, in order.
+    changes: Vec<Box<dyn FnOnce(Config) -> Config + Send>>,
     system: Option<Text>,
     settings: CallSettings,
     observer: Option<Arc<dyn Observer>>,
@@ -29,20 +29,29 @@ pub struct CallBuilder {
     clock: Option<(Arc<dyn Clock>, Arc<dyn IdSource>)>,
 }
 
+/// What a call begins with.
+enum Base {
+    /// A new conversation with this configuration.
+    New(Box<Config>),
+    /// A conversation that exists, with the configuration that it has when the call opens.
+    Existing(Conversation),
+}
+
 impl CallBuilder {
     /// Creates a builder for a call in a new conversation, whose replies come from `model`.
     pub fn new(model: impl Model + 'static) -> Self {
-        Self::with(None, Config::new(one_model(model)))
+        Self::with(Base::New(Box::new(Config::new(one_model(model)))))
     }
 
-    /// Creates a builder for a call in this conversation, with the configuration of the conversation.
+    /// Creates a builder for a call in this conversation, with the configuration that the conversation has when the call
+    /// opens.
     pub fn of(conversation: &Conversation) -> Self {
-        Self::with(Some(conversation.clone()), conversation.config())
+        Self::with(Base::Existing(conversation.clone()))
     }
 
-    fn with(conversation: Option<Conversation>, config: Config) -> Self {
+    fn with(base: Base) -> Self {
         let (system, observer, log, clock) = (None, None, None, None);
-        Self { conversation, config, system, settings: CallSettings::default(), observer, log, clock }
+        Self { base, changes: Vec::new(), system, settings: CallSettings::default(), observer, log, clock }
     }
 
     /// Sets the instructions for the model. They become a system message, unless they are blank or the conversation
@@ -52,9 +61,10 @@ impl CallBuilder {
         self
     }
 
-    /// Changes the configuration: deadlines, retries, policy, inference, and everything else in [`Config`].
-    pub fn config(mut self, change: impl FnOnce(Config) -> Config) -> Self {
-        self.config = change(self.config);
+    /// Changes the configuration when the call opens: deadlines, retries, policy, inference, and everything else in
+    /// [`Config`].
+    pub fn config(mut self, change: impl FnOnce(Config) -> Config + Send + 'static) -> Self {
+        self.changes.push(Box::new(change));
         self
     }
 
@@ -132,22 +142,25 @@ impl CallBuilder {
     /// Returns the errors of [`open`](Self::open).
     pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, ConversationError> {
         let runtime = Handle::try_current().map_err(|_| Problem::NoRuntime)?;
-        let conversation = match (self.conversation, &self.log) {
-            (Some(conversation), _) => conversation,
-            (None, Some(writer)) => Conversation::from_manager(writer.lease().call_id().clone(), manager),
-            (None, None) => Conversation::unnamed_of(manager),
+        let (conversation, config) = match (self.base, &self.log) {
+            (Base::Existing(conversation), _) => (conversation.clone(), conversation.config()),
+            (Base::New(config), Some(writer)) => {
+                (Conversation::from_manager(writer.lease().call_id().clone(), manager), *config)
+            }
+            (Base::New(config), None) => (Conversation::unnamed_of(manager), *config),
         };
+        let config = self.changes.into_iter().fold(config, |config, change| change(config));
         let conversation = match self.observer {
             Some(observer) => conversation.with_observer(observer),
             None => conversation,
         };
         let is_logged = self.log.is_some() || conversation.is_logged();
-        if let Some(tool) = self.config.tools().iter().find(|tool| tool.acting.acts_once() && !is_logged) {
+        if let Some(tool) = config.tools().iter().find(|tool| tool.acting.acts_once() && !is_logged) {
             return Err(Problem::NotLogged { tool: tool.name().clone() }.into());
         }
         let settings = Arc::new(self.settings);
         let ear = CallEar::new(settings.clone(), conversation.now_ms());
-        conversation.attach_call(Box::new(ear), self.config).map_err(|_| Problem::NotFree)?;
+        conversation.attach_call(Box::new(ear), config).map_err(|_| Problem::NotFree)?;
         let session = CallSession::new(conversation, settings, runtime);
         let conversation = session.conversation();
         if let Some(system) = self.system
@@ -174,9 +187,18 @@ impl CallBuilder {
 impl fmt::Debug for CallBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallBuilder")
-            .field("conversation", &self.conversation)
-            .field("config", &self.config)
+            .field("base", &self.base)
+            .field("changes", &self.changes.len())
             .field("settings", &self.settings)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::New(config) => config.fmt(f),
+            Self::Existing(conversation) => conversation.fmt(f),
+        }
     }
 }

@@ -98,6 +98,7 @@ impl CallMetrics {
             | CallEvent::Repaired { .. }
             | CallEvent::OverBudget { .. }
             | CallEvent::ToolUnlogged { .. }
+            | CallEvent::SameActPanicked { .. }
             | CallEvent::ResultReady { .. }
             | CallEvent::SummaryStarted { .. }
             | CallEvent::LogLevel { .. } => {}

@@ -59,6 +59,7 @@ impl Observer for MetricsObserver {
                 seconds("verbale_tool_seconds", *after_ms);
             }
             CallEvent::ToolUnlogged { .. } => counter!("verbale_tools_unlogged_total").increment(1),
+            CallEvent::SameActPanicked { .. } => counter!("verbale_same_act_panics_total").increment(1),
             CallEvent::ResultReady { .. } => counter!("verbale_results_ready_total").increment(1),
             CallEvent::SummaryEnded { outcome, after_ms, usage } => {
                 counter!("verbale_summaries_total", "outcome" => summary_word(outcome)).increment(1);

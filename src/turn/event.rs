@@ -131,6 +131,12 @@ pub enum CallEvent {
         /// The tool call.
         id: ToolCallId,
     },
+    /// The [`same_act`](crate::model::Tool::same_act) of a tool panicked, so the call counts as another act than earlier
+    /// ones.
+    SameActPanicked {
+        /// The tool call.
+        id: ToolCallId,
+    },
     /// A result is known that the model has not been told, and no reply is running. Ask for a
     /// [reply](crate::call::CallSession::reply) to tell the caller; no words of the caller are needed.
     ResultReady {

@@ -1,5 +1,6 @@
 //! Runs the tools of an answer: which calls may run, the write-ahead to the log, and the wait for results.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use tokio::time::{sleep_until, timeout};
@@ -129,23 +130,29 @@ pub(crate) fn look_up_lost<H: Host>(host: &H) {
 impl Core {
     /// Gives calls that may act their idempotency keys: the key of an earlier, unsettled attempt at the same act, or a new
     /// one. The attempts of one answer share their key.
-    pub(super) fn with_keys(&self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
+    pub(super) fn with_keys(&mut self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
         let mut keyed: Vec<ToolCall> = Vec::with_capacity(calls.len());
+        let mut panicked = Vec::new();
         for call in calls {
             let Some(tool) = self.setup.tools.get(call.name()).filter(|tool| tool.acting.may_act()) else {
                 keyed.push(call);
                 continue;
             };
-            let is_same = |earlier: &&ToolCall| is_same(tool, earlier, &call);
+            let has_panicked = Cell::new(false);
+            let is_same = |earlier: &&ToolCall| is_same(tool, earlier, &call, &has_panicked);
             let shared = keyed.iter().rev().find(is_same).and_then(ToolCall::idempotency_key).map(str::to_owned);
-            let key = shared.unwrap_or_else(|| self.key(&call, tool));
+            let key = shared.unwrap_or_else(|| self.key(&call, tool, &has_panicked));
+            if has_panicked.get() {
+                panicked.push(CallEvent::SameActPanicked { id: call.id().clone() });
+            }
             keyed.push(call.with_idempotency_key(key.into()));
         }
+        self.events.extend(panicked);
         keyed
     }
 
-    fn key(&self, call: &ToolCall, tool: &Tool) -> String {
-        match self.attempt(call, tool) {
+    fn key(&self, call: &ToolCall, tool: &Tool, has_panicked: &Cell<bool>) -> String {
+        match self.attempt(call, tool, has_panicked) {
             Attempt::First => new_key(),
             // An error may hide that the request arrived. With the same key, the service acts once at most.
             Attempt::Failed(_) if !tool.acting.deduplicates_by_key() => new_key(),
@@ -160,7 +167,8 @@ impl Core {
 
     /// Returns the result of a call that must not run, because another attempt at the same act stands against it.
     fn refuse(&self, call: &ToolCall, tool: &Tool) -> Option<ToolResult> {
-        let reason = match self.attempt(call, tool) {
+        // The key of the call was chosen by the same comparisons, so a panic is reported.
+        let reason = match self.attempt(call, tool, &Cell::default()) {
             Attempt::Running(_) => NoResult::AlreadyRunning,
             Attempt::Unknown(_) if !tool.acting.may_repeat() => NoResult::EarlierUnknown,
             Attempt::Untold(_, earlier) if tool.acting.acts_once() => {
@@ -174,11 +182,11 @@ impl Core {
         Some(reason.of(call))
     }
 
-    fn attempt(&self, call: &ToolCall, tool: &Tool) -> Attempt {
+    fn attempt(&self, call: &ToolCall, tool: &Tool, has_panicked: &Cell<bool>) -> Attempt {
         if !tool.acting.may_act() {
             return Attempt::First;
         }
-        self.tools_used.attempt(call.id(), |earlier| is_same(tool, earlier, call))
+        self.tools_used.attempt(call.id(), |earlier| is_same(tool, earlier, call, has_panicked))
     }
 
     /// Reports that a call runs now. Returns `false` if its turn is over.
@@ -197,9 +205,17 @@ impl Core {
     }
 }
 
-/// Returns whether two calls attempt the same act. The later one is a call of `tool`.
-fn is_same(tool: &Tool, earlier: &ToolCall, later: &ToolCall) -> bool {
-    earlier.name() == later.name() && tool.acting.is_same(earlier, later)
+/// Returns whether two calls attempt the same act. The later one is a call of `tool`, whose comparison may panic; they do
+/// not attempt the same act then.
+fn is_same(tool: &Tool, earlier: &ToolCall, later: &ToolCall, has_panicked: &Cell<bool>) -> bool {
+    if earlier.name() != later.name() {
+        return false;
+    }
+    let is_same = tool.acting.is_same(earlier, later);
+    if is_same.is_none() && !has_panicked.replace(true) {
+        tracing::error!(tool = later.name().as_str(), "`same_act` panicked; the call counts as another act");
+    }
+    is_same.unwrap_or_default()
 }
 
 /// Returns 128 random bits as hexadecimal digits.

@@ -89,6 +89,16 @@ impl Bookings {
     }
 }
 
+/// Keeps the events of a call.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<CallEvent>>>);
+
+impl verbale::conversation::Observer for Seen {
+    fn observe(&self, _: &CallId, event: &CallEvent) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
 async fn ask(call: &CallSession, said: &str) -> String {
     call.caller_said(said).unwrap();
     read(call.reply().unwrap()).await.0
@@ -167,14 +177,7 @@ async fn dead_letter_holds_back_only_the_act_that_it_contains() {
 
 #[tokio::test(start_paused = true)]
 async fn other_tools_wait_a_little_and_report_it() {
-    let events = Arc::new(Mutex::new(Vec::new()));
-    let seen = events.clone();
-    struct Seen(Arc<Mutex<Vec<CallEvent>>>);
-    impl verbale::conversation::Observer for Seen {
-        fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
-            self.0.lock().unwrap().push(event.clone());
-        }
-    }
+    let seen = Seen::default();
     for (read_only, waited_ms, is_reported) in [(true, 0, false), (false, 300, true)] {
         let (log, bookings) = (Log::new(), Bookings::default());
         let model = Scripted::new([calls("", "c1", "book"), words("Done.")]);
@@ -183,14 +186,14 @@ async fn other_tools_wait_a_little_and_report_it() {
         tokio::spawn(task.run());
         let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
         let tool = if read_only { tool.read_only() } else { tool };
-        let call = builder(&model).tool(tool).log(handle).observer(Seen(seen.clone())).open().unwrap();
+        let call = builder(&model).tool(tool).log(handle).observer(seen.clone()).open().unwrap();
         log.set_away(true);
         let begun = call.now_ms();
         assert_eq!(ask(&call, "Book it").await, "Done.");
         // The model takes 100 ms and 210 ms.
         let took = call.now_ms() - begun - 310;
         assert!((waited_ms - 20..=waited_ms + 20).contains(&took), "{took} ms");
-        let mut events = events.lock().unwrap();
+        let mut events = seen.0.lock().unwrap();
         assert_eq!(events.iter().any(|event| matches!(event, CallEvent::ToolUnlogged { .. })), is_reported);
         events.clear();
     }
@@ -641,6 +644,29 @@ async fn same_act_may_differ_in_its_arguments() {
     let call = log.open(&model, bookings.tool(0).acts_once().same_act(|_, _| false));
     assert_eq!(ask(&call, "Book two").await, "Both.");
     assert_eq!(bookings.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn panic_in_same_act_makes_another_act_and_is_reported() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([calls("", "c1", "book"), calls("", "c2", "book"), words("Both.")]);
+    let tool = bookings.tool(0).same_act(|_, _| panic!("a fault of the service"));
+    let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+    let seen = Seen::default();
+    let call = builder(&model).tool(tool).log(handle).observer(seen.clone()).open().unwrap();
+    assert_eq!(ask(&call, "Book two").await, "Both.");
+    assert_eq!(bookings.counts(), (2, 2));
+    let events = seen.0.lock().unwrap();
+    let panicked: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            CallEvent::SameActPanicked { id } => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(panicked, ["c2"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -54,6 +54,19 @@ async fn live_call_is_found_among_conversations() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn call_has_the_settings_of_its_conversation_at_its_opening() {
+    let model = Scripted::default();
+    let models = Models::default().with("default", "default", model.clone());
+    let conversation = Prompt::new(models).conversation().clone();
+    let builder = CallBuilder::of(&conversation).tool(slow("transfer"));
+    conversation.continuation().tool(slow("balance")).apply().unwrap();
+    let call = builder.open().unwrap();
+    turn(&call, "Hello").await;
+    let names: Vec<_> = model.requests()[0].tools.iter().map(|tool| tool.name.as_str().to_owned()).collect();
+    assert_eq!(names, ["balance", "transfer"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn prompts_and_edits_on_a_live_call_change_no_words() {
     let model = Scripted::default();
     let call = builder(&model).system("You answer the phone.").tool(slow("transfer")).open().unwrap();

@@ -21,11 +21,11 @@ fn policy(config: Config) -> Config {
     config.with_policy(Policy::default().with_tokens(None).with_messages(4..=8).with_keep_turns(1))
 }
 
-fn open(model: &Scripted, log: &Arc<MemoryLog>, config: impl FnOnce(Config) -> Config) -> CallSession {
+fn open(model: &Scripted, log: &Arc<MemoryLog>, config: impl FnOnce(Config) -> Config + Send + 'static) -> CallSession {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());
     let header = CallHeader::new(CallId::new("CA1").unwrap(), START_MS).unwrap();
-    let call = builder(model).config(|it| config(policy(it))).log(writer.open(header).unwrap());
+    let call = builder(model).config(move |it| config(policy(it))).log(writer.open(header).unwrap());
     let book = |_: verbale::Value, _: verbale::model::ToolContext| async { Ok(vec!["KL305T".into()]) };
     let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
     let spec = |name: &str, text: &str| ToolSpec::new(name, text, schema.clone()).unwrap();

@@ -225,7 +225,7 @@ async fn window_has_a_limit_without_summaries() {
     let model = Scripted::new([calls("One moment. ", "c1", "hangs"), words("It runs.")]);
     let call = builder(&model)
         .tool(Tool::raw(spec(), hangs))
-        .config(|c| config(c).with_tool_timeout(Duration::from_secs(100_000)))
+        .config(move |c| config(c).with_tool_timeout(Duration::from_secs(100_000)))
         .open()
         .unwrap();
     call.caller_said("Please").unwrap();

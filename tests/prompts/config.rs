@@ -79,6 +79,22 @@ async fn settings_can_come_as_data() {
     typed.set("first_token_timeout_ms", 3_000).apply().unwrap();
 }
 
+#[tokio::test]
+async fn prompt_withdraws_tools() {
+    let bedrock = FakeBedrock::new();
+    let llm = llm(&bedrock).tool(weather());
+    let withdrawn = |prompt: &Prompt| prompt.config(|config| config.without_tool(&"get_weather".parse().unwrap()));
+    let offers = async |prompt: &Prompt| {
+        prompt.request("Hello?").prompt().await.unwrap();
+        bedrock.take_requests()[0].input().tool_config().is_some()
+    };
+    // One of an earlier prompt, one that the same prompt added before, and none that it adds afterwards.
+    assert!(offers(&llm).await);
+    assert!(!offers(&withdrawn(&llm.conversation().continuation())).await);
+    assert!(!offers(&withdrawn(&llm)).await);
+    assert!(offers(&withdrawn(&llm.conversation().continuation()).tool(weather())).await);
+}
+
 #[test]
 fn model_that_is_registered_again_keeps_its_position() {
     let bedrock = FakeBedrock::new();

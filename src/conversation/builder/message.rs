@@ -21,6 +21,8 @@ use crate::message::{
 /// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not
 ///   copy those of the last message. Neither changes the request to the model.
 /// - **Tool calls** get a unique id: `call_` and a ULID.
+/// - **Media and documents** are shown to models only in messages of the user. Beside a tool call they are the assistant's,
+///   and models get their labels. Build a message of its own for those that the model must see.
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
@@ -148,8 +150,8 @@ impl MessageBuilder {
 
     /// Returns the message with the parts so far.
     ///
-    /// Returns [`Refused`] if the message is blank, if its parts belong to several roles or not to its
-    /// [role](Self::role), or if media or a document is next to a tool call and no role is set.
+    /// Returns [`Refused`] if the message is blank, or if its parts belong to several roles or not to its
+    /// [role](Self::role).
     ///
     /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
     pub fn to_draft(&self) -> Result<Draft, ConversationError> {
@@ -180,19 +182,6 @@ impl MessageBuilder {
                 return Err(BuildProblem::WrongRole { role, content, wanted });
             }
         }
-        match self.contents.iter().find_map(attachment) {
-            Some(content) if self.role.is_none() && role == Role::Assistant => {
-                Err(BuildProblem::AttachedToCall { content })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-fn attachment(content: &Content) -> Option<&'static str> {
-    match content {
-        Content::Media(_) => Some("media"),
-        Content::Document(_) => Some("a document"),
-        _ => None,
+        Ok(())
     }
 }

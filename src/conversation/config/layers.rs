@@ -21,7 +21,10 @@ impl Config {
             models: if other.models.is_empty() { self.models } else { other.models },
             provider: same(self.provider, other.provider, PROVIDER)?,
             model: same(self.model, other.model, MODEL)?,
-            tools: join_tools(self.tools, &other.tools)?,
+            tools: join_tools(
+                other.removed_tools.iter().fold(self.tools, |tools, name| tools.without(name)),
+                &other.tools,
+            )?,
             removed_tools: [self.removed_tools, other.removed_tools].concat(),
             inference: join_inference(self.inference, other.inference)?,
             first_token_timeout: same_timeout(

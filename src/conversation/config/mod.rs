@@ -98,7 +98,7 @@ impl Config {
         Self { tools: self.tools.with(tool), ..self }
     }
 
-    /// Removes a tool. A call of it that is running completes.
+    /// Removes a tool. A call of it that is running completes. In a prompt, the tool is removed from the conversation.
     #[must_use]
     pub fn without_tool(mut self, name: &ToolName) -> Self {
         self.removed_tools.push(name.clone());

@@ -1,6 +1,7 @@
 //! What a tool does outside of the conversation, and which calls attempt the same act.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -67,7 +68,8 @@ impl Tool {
         self
     }
 
-    /// Sets which arguments mean the same act; by default, equal ones. The first are those of the earlier call.
+    /// Sets which arguments mean the same act; by default, equal ones. The first are those of the earlier call. If
+    /// `is_same` panics, they do not.
     #[must_use]
     pub fn same_act(mut self, is_same: impl Fn(&Value, &Value) -> bool + Send + Sync + 'static) -> Self {
         self.acting.same_act = Some(Arc::new(is_same));
@@ -135,10 +137,11 @@ impl Acting {
         self.kind != Kind::ActsOnce || self.deduplicates_by_key
     }
 
-    /// Returns whether two calls of the tool attempt the same act.
-    pub fn is_same(&self, earlier: &ToolCall, later: &ToolCall) -> bool {
+    /// Returns whether two calls of the tool attempt the same act, or `None` if the service's code panicked.
+    pub fn is_same(&self, earlier: &ToolCall, later: &ToolCall) -> Option<bool> {
         let (earlier, later) = (earlier.arguments(), later.arguments());
-        self.same_act.as_ref().map_or_else(|| earlier == later, |is_same| is_same(earlier, later))
+        let Some(is_same) = &self.same_act else { return Some(earlier == later) };
+        catch_unwind(AssertUnwindSafe(|| is_same(earlier, later))).ok()
     }
 }
 
