@@ -95,7 +95,7 @@ fn contents_keep_their_order_and_decide_the_role() {
         Document::from_bytes(b"a,b".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
     ];
     let of = decision_of(2, "stylist", RoleHint::User);
-    assert_eq!(shows.to_draft(), Ok(Draft::new(Role::User, contents).with_decision(of)));
+    assert_eq!(shows.to_draft().unwrap(), Draft::new(Role::User, contents).with_decision(of));
 
     let mut asks = MessageBuilder::continue_step(2);
     asks.add_text("One moment.");
@@ -104,11 +104,11 @@ fn contents_keep_their_order_and_decide_the_role() {
     let call = asks.add_tool_call("find_hat", Value::from(7)).unwrap();
     assert_eq!(asks.last_tool_call(), Some(&call));
     let contents = vec!["One moment.".into(), asked, call.into()];
-    assert_eq!(asks.to_draft(), Ok(Draft::new(Role::Assistant, contents).with_decision(decision(2))));
+    assert_eq!(asks.to_draft().unwrap(), Draft::new(Role::Assistant, contents).with_decision(decision(2)));
     let mut says = MessageBuilder::continue_step(2);
     says.role(Role::System).add_text("You sell dresses.");
     let system = Draft::new(Role::System, "You sell dresses.").with_decision(decision(2));
-    assert_eq!(says.to_draft(), Ok(system));
+    assert_eq!(says.to_draft().unwrap(), system);
 }
 
 /// The usage example of the design, in its order: the parts follow the call in one message.

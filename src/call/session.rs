@@ -79,7 +79,7 @@ impl CallSession {
         let begun = self.live(|ear, core| {
             check_silent(ear, core)?;
             if !core.is_answerable() {
-                return Err(Problem::NothingToAnswer { advice: "to speak first, use `say`" }.into());
+                return Err(Problem::NothingToAnswer { advice: "to speak first, use `say`" });
             }
             if std::mem::take(&mut ear.is_doubtful) {
                 return Ok(self.ask_to_repeat(ear, core));
@@ -88,7 +88,7 @@ impl CallSession {
             ear.silence = Silence::begin(core.now_ms());
             Ok(self.begin_reply(speech, ear))
         });
-        let reply = begun.unwrap_or_else(|| Err(Problem::Closed.into()))?;
+        let reply = begun.unwrap_or(Err(Problem::Closed))?;
         self.drive(reply.speech());
         Ok(reply)
     }

@@ -3,7 +3,7 @@
 use verbale::conversation::Conversation;
 use verbale::log::CallId;
 use verbale::message::ForkedFrom;
-use verbale::{LastMessage, MessageId, MessageWrapper, Role};
+use verbale::{LastMessage, MessageId, MessageWrapper};
 
 use super::history::Manager;
 use super::{id, list, shown, summaries, summarise, tool_call, window};

@@ -115,7 +115,7 @@ async fn hanging_log_delays_neither_turns_nor_other_calls() {
             manager.add_assistant("yes").unwrap();
         }
         let before = tokio::time::Instant::now();
-        assert_eq!(poisoned.submit(&mut lost, LastMessage::Include).unwrap().records, 2);
+        assert_eq!(poisoned.submit(&mut lost, LastMessage::Include).unwrap(), 2);
         healthy.submit(&mut manager, LastMessage::Include).unwrap();
         assert_eq!(before.elapsed(), Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -145,7 +145,7 @@ async fn changes_beyond_the_limits_stay_pending_until_the_next_turn() {
     for turn in 0..10 {
         manager.add_user(format!("user {turn}")).unwrap();
         manager.add_assistant("x".repeat(100)).unwrap();
-        accepted += call.submit(&mut manager, LastMessage::Include).unwrap().records;
+        accepted += call.submit(&mut manager, LastMessage::Include).unwrap();
     }
     let status = writer.status();
     assert_eq!((accepted, status.refused), (3, 9));

@@ -31,7 +31,7 @@ async fn dead_letter_does_not_block_its_call() {
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     say(&mut manager, &["Hello!"]);
-    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap(), 1);
 }
 
 #[tokio::test(start_paused = true)]
