@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use verbale::log::{CallChange, CallHeader, CallId, Day};
+use verbale::log::{CallChange, CallHeader, CallId, Day, LogErrorKind};
 
 use crate::command::note;
-use crate::failure::{EXIT_STATUS, Failure};
+use crate::failure::{EXIT_STATUS, Failure, is_damage};
 use crate::log::{Log, LogArguments};
 use crate::text::count;
 use crate::time::utc;
@@ -69,14 +69,27 @@ impl Erase {
     /// Erases the call. Returns the exit status.
     pub async fn run(self, out: &mut dyn Write) -> Result<u8, Failure> {
         let (log, call_id) = self.call.open().await?;
-        let header = log.read_header(&call_id).await?;
-        let what = match &header {
-            Some(header) => described(header),
-            // Its items may be there without a header, and late ones are refused from now on.
-            None => format!("call {call_id}, which has no header"),
+        let what = match log.read_call(&call_id).await {
+            Ok(call) if call.is_empty() => return Err(Failure::no_call(&call_id)),
+            Ok(call) => match &call.header {
+                Some(header) => described(header),
+                None => format!("call {call_id}, which has no header"),
+            },
+            // An interrupted erasure has hidden the call, and may have left items.
+            Err(error) if error.kind() == LogErrorKind::Erased => {
+                format!("what an earlier erasure has left of call {call_id}")
+            }
+            Err(error) if is_damage(&error) => format!("call {call_id}, which cannot be read"),
+            Err(error) => return Err(error.into()),
         };
         self.call.confirm(&format!("This erases {what}, for good."))?;
-        log.erase_call(&call_id).await?;
+        tokio::select! {
+            erased = log.erase_call(&call_id) => erased?,
+            _ = tokio::signal::ctrl_c() => return Err(Failure::Unfinished(format!(
+                "interrupted: nothing of call {call_id} can be read any more, but parts of it may still be stored; \
+                 erase it again"
+            ))),
+        }
         writeln!(out, "erased {what}")?;
         Ok(0)
     }
@@ -117,7 +130,7 @@ impl OneCall {
     async fn change(&self, out: &mut dyn Write, change: &CallChange, does: &str, done: &str) -> Result<u8, Failure> {
         let (log, call_id) = self.open().await?;
         let header = log.read_header(&call_id).await?;
-        let header = header.ok_or_else(|| Failure::NotFound(format!("the log has no call {call_id}")))?;
+        let header = header.ok_or_else(|| Failure::no_call(&call_id))?;
         self.confirm(&format!("This {does} {}.", described(&header)))?;
         let header = log.change_call(&call_id, change).await?;
         writeln!(out, "{done} {}", described(&header))?;

@@ -7,12 +7,13 @@ use clap::Args;
 use serde::Serialize;
 use verbale::bedrock::{BedrockMessage, ConverseRequest, Profile, validate};
 use verbale::conversation::ToolOutcome;
-use verbale::log::{CallId, CallQuery, Day, LoggedCall, Tenant};
+use verbale::log::{CallId, Day, LogError, LoggedCall};
 use verbale::{MessageWrapper, MessagesManager};
 
+use crate::calls::{Calls, Found};
 use crate::command::json_line;
-use crate::failure::{DIFFERENT, EXIT_STATUS, Failure};
-use crate::log::{Log, LogArguments};
+use crate::failure::{DIFFERENT, EXIT_STATUS, Failure, on_one_line};
+use crate::log::LogArguments;
 use crate::text::{count, place, visible};
 
 /// Checks a call, or all calls of a day.
@@ -52,31 +53,27 @@ struct Problem {
 
 /// A problem of a call, for programs.
 #[derive(Debug, Serialize)]
-struct Found<'a> {
-    call: &'a str,
+struct Reported<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<&'a str>,
     #[serde(flatten)]
     problem: &'a Problem,
 }
 
 /// Checks the calls. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let log = arguments.log.open().await?;
     let mut checked = Checked { json: arguments.json, calls: 0, wrong: 0, problems: 0 };
-    match (arguments.call, arguments.day) {
-        (Some(call), _) => {
-            let call_id = CallId::new(call)?;
-            let call = log.read_call(&call_id).await?;
-            if call.is_empty() {
-                return Err(Failure::NotFound(format!(
-                    "the log has no call {call_id}; `verbale list` shows those of a day"
-                )));
+    if let Some(call) = arguments.call {
+        let (call_id, call) = arguments.log.read(call).await?;
+        checked.call(out, &call_id, call)?;
+    } else {
+        let log = arguments.log.open().await?;
+        let mut calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
+        while let Some(found) = calls.next().await? {
+            match found {
+                Found::Call(header, call) => checked.call(out, header.call_id(), call)?,
+                Found::Unreadable(error) => checked.unreadable(out, &error)?,
             }
-            checked.call(out, &call_id, call)?;
-        }
-        (None, day) => {
-            let mut query = CallQuery::of_day(day.ok_or_else(|| Failure::Usage("name a call, or a --day".to_owned()))?);
-            query.tenant = arguments.tenant.map(Tenant::new).transpose()?;
-            checked.day(out, &log, query).await?;
         }
     }
     if !arguments.json {
@@ -98,23 +95,6 @@ struct Checked {
 }
 
 impl Checked {
-    async fn day(&mut self, out: &mut dyn Write, log: &Log, mut query: CallQuery) -> Result<(), Failure> {
-        loop {
-            let page = log.list_calls(&query).await?;
-            for header in &page.calls {
-                let call = log.read_call(header.call_id()).await?;
-                // It may have been erased since it was listed.
-                if !call.is_empty() {
-                    self.call(out, header.call_id(), call)?;
-                }
-            }
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return Ok(()),
-            }
-        }
-    }
-
     fn call(&mut self, out: &mut dyn Write, call_id: &CallId, call: LoggedCall) -> Result<(), Failure> {
         let problems = problems_of(call);
         self.calls += 1;
@@ -122,12 +102,23 @@ impl Checked {
         self.problems += problems.len() as u64;
         for problem in &problems {
             if self.json {
-                json_line(out, &Found { call: call_id.as_str(), problem })?;
+                json_line(out, &Reported { call: Some(call_id.as_str()), problem })?;
             } else {
                 writeln!(out, "{call_id}: {}", visible(&problem.text))?;
             }
         }
         Ok(())
+    }
+
+    /// Reports a call of which nothing can be read. The error names it.
+    fn unreadable(&mut self, out: &mut dyn Write, error: &LogError) -> Result<(), Failure> {
+        (self.calls, self.wrong, self.problems) = (self.calls + 1, self.wrong + 1, self.problems + 1);
+        let problem = Problem { kind: "unreadable", text: on_one_line(error) };
+        if self.json {
+            json_line(out, &Reported { call: None, problem: &problem })
+        } else {
+            Ok(writeln!(out, "{}", problem.text)?)
+        }
     }
 }
 

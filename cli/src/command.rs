@@ -1,30 +1,61 @@
 //! How a command that reads a log runs: its runtime, its output, its exit status.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use anstream::AutoStream;
+
 use crate::failure::{Failure, on_one_line};
-use crate::output::Output;
+
+/// Whether a command writes colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    /// No: the output is data, and reaches its reader unchanged.
+    Never,
+    /// To a terminal, unless the environment asks otherwise.
+    OnTerminals,
+}
+
+impl Colours {
+    pub fn unless(is_data: bool) -> Self {
+        if is_data { Self::Never } else { Self::OnTerminals }
+    }
+}
 
 /// Runs a command, which writes to the standard output and returns the exit status. A failure is reported on one line of
-/// the standard error.
-pub fn run(command: impl AsyncFnOnce(&mut dyn Write) -> Result<u8, Failure>) -> ExitCode {
-    // Colours reach a terminal alone, unless the environment asks otherwise.
-    let mut out = Output::new(anstream::AutoStream::auto(io::stdout().lock()));
-    let ended =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::from).and_then(|runtime| {
-            let status = runtime.block_on(command(&mut out))?;
-            out.flush()?;
-            Ok(status)
-        });
+/// the standard error. A command ends successfully once the reader of its output has gone.
+pub fn run(colours: Colours, command: impl AsyncFnOnce(&mut dyn Write) -> Result<u8, Failure>) -> ExitCode {
+    let stdout = io::stdout().lock();
+    // Without colours, `anstream` removes what looks like an escape sequence, from what callers said, too.
+    let ended = match colours {
+        Colours::Never => run_into(stdout, command),
+        Colours::OnTerminals => run_into(AutoStream::auto(stdout), command),
+    };
     match ended {
         Ok(status) => ExitCode::from(status),
+        Err(Failure::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             // Without a standard error, only the status reports the failure.
             let _ = writeln!(io::stderr(), "error: {}", on_one_line(&failure));
             ExitCode::from(failure.exit_status())
         }
     }
+}
+
+fn run_into(
+    mut out: impl Write,
+    command: impl AsyncFnOnce(&mut dyn Write) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let status = runtime.block_on(async {
+        tokio::select! {
+            biased; // a command may know what an interruption leaves
+            ended = command(&mut out) => ended,
+            interrupted = tokio::signal::ctrl_c() => Err(interrupted.map_or_else(Failure::from, |()| Failure::Interrupted)),
+        }
+    })?;
+    out.flush()?;
+    Ok(status)
 }
 
 /// Writes to the standard error, so that the standard output has data alone.

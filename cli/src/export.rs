@@ -1,6 +1,5 @@
 //! `verbale export`: calls for other programs.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -8,13 +7,15 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use verbale::bedrock::BedrockMessage;
 use verbale::exchange::{self, Export};
-use verbale::log::{CallId, CallQuery, Day, LoggedCall, Tenant};
+use verbale::log::{CallId, Day, LoggedCall};
 use verbale::message::{Attribute, Text, Timing};
 use verbale::{Content, Message, MessageWrapper, MessagesManager};
 
+use crate::calls::{Calls, Found};
 use crate::command::{json_line, note};
-use crate::failure::{EXIT_STATUS, Failure};
+use crate::failure::{DIFFERENT, EXIT_STATUS, Failure, on_one_line};
 use crate::log::LogArguments;
+use crate::new_file::NewFile;
 use crate::text::count;
 
 /// Writes calls for other programs.
@@ -88,64 +89,58 @@ struct Row {
     tools: String,
 }
 
+impl Row {
+    /// The names of the columns in CSV.
+    const COLUMNS: [&str; 11] =
+        ["call", "seq", "id", "role", "at_ms", "start_ms", "end_ms", "text", "heard", "is_interrupted", "tools"];
+}
+
 /// Writes the calls. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let log = arguments.log.open().await?;
-    let mut file;
-    let target: &mut dyn Write = match &arguments.output {
-        None => out,
-        Some(path) => {
-            let created = File::create(path);
-            let error = |source| Failure::File { path: path.clone(), source };
-            file = io::BufWriter::new(created.map_err(error)?);
-            &mut file
+    let mut file = arguments.output.as_deref().map(NewFile::create).transpose()?;
+    let target: &mut dyn Write = file.as_mut().map_or(out, |file| file);
+    let mut written = Written { format: arguments.format, calls: 0, unreadable: 0 };
+    if arguments.format == Format::Csv {
+        row_of_csv(target, Row::COLUMNS)?;
+    }
+    if let Some(call) = arguments.call {
+        let (call_id, call) = arguments.log.read(call).await?;
+        written.call(target, &call_id, call)?;
+    } else {
+        if !matches!(arguments.format, Format::Rows | Format::Csv | Format::Records) {
+            return Err(Failure::Usage(
+                "the calls of a day are written as rows, csv or records; name one call".to_owned(),
+            ));
         }
-    };
-    let mut written = Written { format: arguments.format, calls: 0, rows: 0 };
-    match (arguments.call, arguments.day) {
-        (Some(call), _) => {
-            let call_id = CallId::new(call)?;
-            let call = log.read_call(&call_id).await?;
-            if call.is_empty() {
-                return Err(Failure::NotFound(format!(
-                    "the log has no call {call_id}; `verbale list` shows those of a day"
-                )));
-            }
-            written.call(target, &call_id, call)?;
-        }
-        (None, day) => {
-            if !matches!(arguments.format, Format::Rows | Format::Csv | Format::Records) {
-                return Err(Failure::Usage(
-                    "the calls of a day are written as rows, csv or records; name one call".to_owned(),
-                ));
-            }
-            let mut query = CallQuery::of_day(day.ok_or_else(|| Failure::Usage("name a call, or a --day".to_owned()))?);
-            query.tenant = arguments.tenant.map(Tenant::new).transpose()?;
-            loop {
-                let page = log.list_calls(&query).await?;
-                for header in &page.calls {
-                    let call = log.read_call(header.call_id()).await?;
-                    written.call(target, header.call_id(), call)?;
-                }
-                match page.next {
-                    Some(next) => query.after = Some(next),
-                    None => break,
+        let log = arguments.log.open().await?;
+        let mut calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
+        while let Some(found) = calls.next().await? {
+            match found {
+                Found::Call(header, call) => written.call(target, header.call_id(), call)?,
+                Found::Unreadable(error) => {
+                    written.unreadable += 1;
+                    note(&format!("left out: {}", on_one_line(&error)));
                 }
             }
         }
     }
     target.flush()?;
-    if let Some(path) = &arguments.output {
+    if let (Some(file), Some(path)) = (file, &arguments.output) {
+        file.keep()?;
         note(&format!("{} written to {}", count(written.calls, "call"), path.display()));
     }
-    Ok(0)
+    if written.unreadable == 0 {
+        return Ok(0);
+    }
+    note(&format!("{} left out, which `verbale check` explains", count(written.unreadable, "call")));
+    Ok(DIFFERENT)
 }
 
 /// What was written so far.
 struct Written {
     format: Format,
     calls: u64,
-    rows: u64,
+    unreadable: u64,
 }
 
 impl Written {
@@ -160,13 +155,7 @@ impl Written {
                 return rows(call_id, &conversation).try_for_each(|row| json_line(out, &row));
             }
             Format::Csv => {
-                // The line with the names of the columns comes before the first row.
-                let mut csv = csv::WriterBuilder::new().has_headers(self.rows == 0).from_writer(out);
-                for row in rows(call_id, &conversation) {
-                    csv.serialize(row).map_err(io::Error::from)?;
-                    self.rows += 1;
-                }
-                return Ok(csv.flush()?);
+                return rows(call_id, &conversation).try_for_each(|row| row_of_csv(out, &row));
             }
             Format::Records => return Ok(()),
             Format::JsonLines => exchange::json_lines::export(&conversation),
@@ -188,6 +177,16 @@ fn write(out: &mut dyn Write, export: &Export) -> Result<(), Failure> {
         note(&format!("{} of the call are not in this format", count(export.losses.len() as u64, "value")));
     }
     Ok(())
+}
+
+/// Writes a line of CSV, with the names of the columns or with their values.
+fn row_of_csv(out: &mut dyn Write, row: impl Serialize) -> Result<(), Failure> {
+    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+    csv.serialize(row).map_err(|error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    })?;
+    Ok(csv.flush()?)
 }
 
 fn rows(call_id: &CallId, conversation: &MessagesManager<BedrockMessage>) -> impl Iterator<Item = Row> {

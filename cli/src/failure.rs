@@ -4,13 +4,13 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use verbale::log::{LogError, LogErrorKind};
+use verbale::log::{CallId, LogError, LogErrorKind};
 
 use crate::text::visible;
 
 /// What the exit statuses mean, for `--help`.
 pub const EXIT_STATUS: &str = "Exit status: 0 success; 1 error; 2 wrong arguments; 3 not found; 4 access denied; 5 the log cannot be \
-                               reached; 6 something is wrong with a call";
+                               reached; 6 something is wrong with a call; 130 interrupted";
 
 /// The exit status if a command has found something wrong with a call.
 pub const DIFFERENT: u8 = 6;
@@ -24,8 +24,14 @@ pub enum Failure {
     NotFound(String),
     #[error(transparent)]
     Log(#[from] LogError),
+    #[error("{0}")]
+    Denied(String),
     #[error("nothing was done")]
     Declined,
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{0}")]
+    Unfinished(String),
     #[error("the file {} cannot be written", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("the output cannot be written")]
@@ -33,16 +39,23 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The log has nothing of a call.
+    pub fn no_call(call_id: &CallId) -> Self {
+        Self::NotFound(format!("the log has no call {call_id}; `verbale list` shows those of a day"))
+    }
+
     /// Returns the exit status of the program.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::NotFound(_) => 3,
+            Self::Denied(_) => 4,
+            Self::Interrupted | Self::Unfinished(_) => 130,
             Self::Log(error) => match error.kind() {
                 LogErrorKind::Invalid => 2,
                 LogErrorKind::NotOpened | LogErrorKind::Erased => 3,
                 LogErrorKind::NeedsOperator if error.to_string().contains("no such table") => 3,
-                LogErrorKind::NeedsOperator if error.to_string().contains("access denied") => 4,
+                LogErrorKind::NeedsOperator if is_denied(error) => 4,
                 LogErrorKind::Unavailable => 5,
                 _ => 1,
             },
@@ -51,12 +64,37 @@ impl Failure {
     }
 }
 
-/// Returns an error and its causes on one line.
-pub fn on_one_line(error: &dyn Error) -> String {
-    let mut line = String::new();
+/// Returns whether stored data cannot be read.
+pub fn is_damage(error: &LogError) -> bool {
+    error.kind() == LogErrorKind::Damaged || causes(error).any(|cause| is_io(cause, io::ErrorKind::InvalidData))
+}
+
+fn is_io(cause: &(dyn Error + 'static), kind: io::ErrorKind) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == kind)
+}
+
+/// Returns whether the log, or the disk, refused access, or whether there are no credentials.
+fn is_denied(error: &LogError) -> bool {
+    let text = on_one_line(error);
+    text.contains("access denied")
+        || text.contains("loading credentials")
+        || text.contains("no credentials")
+        || causes(error).any(|cause| is_io(cause, io::ErrorKind::PermissionDenied))
+}
+
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     let mut next = Some(error);
-    while let Some(error) = next {
-        let text = error.to_string();
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+/// Returns an error and its causes on one line.
+pub fn on_one_line(error: &(dyn Error + 'static)) -> String {
+    let mut line = String::new();
+    for text in causes(error).map(ToString::to_string) {
         // Many errors include their source.
         if !line.contains(&text) {
             if !line.is_empty() {
@@ -64,7 +102,6 @@ pub fn on_one_line(error: &dyn Error) -> String {
             }
             line.push_str(&text);
         }
-        next = error.source();
     }
     visible(&line)
 }

@@ -9,7 +9,7 @@ use verbale::log::{CallHeader, CallId, CallQuery, CallerId, Cursor, Day, Tenant}
 use verbale::message::Map;
 
 use crate::command::{json_line, note};
-use crate::failure::{EXIT_STATUS, Failure};
+use crate::failure::{DIFFERENT, EXIT_STATUS, Failure, on_one_line};
 use crate::log::LogArguments;
 use crate::text::visible;
 use crate::time::{lasting, utc};
@@ -105,13 +105,18 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     let mut query = arguments.query()?;
     let log = arguments.log.open().await?;
     let mut listed = 0;
+    let mut status = 0;
     loop {
         let page = log.list_calls(&query).await?;
+        for error in &page.unreadable {
+            status = DIFFERENT;
+            note(&format!("not listed: {}", on_one_line(error)));
+        }
         let matching = page.calls.iter().filter(|header| arguments.matches(header));
         for header in matching {
             if listed == arguments.limit {
                 note(&format!("more than {} calls match; raise --limit to see them", arguments.limit));
-                return Ok(0);
+                return Ok(status);
             }
             if arguments.json {
                 json_line(out, &Listed::from(header))?;
@@ -130,7 +135,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
         match page.next {
             Some(next) if listed == arguments.limit => {
                 note(&format!("there may be more: add --after {next}"));
-                return Ok(0);
+                return Ok(status);
             }
             Some(next) => query.after = Some(next),
             None => break,
@@ -139,7 +144,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     if listed == 0 {
         note(&format!("no calls {}", arguments.of_what(&query)));
     }
-    Ok(0)
+    Ok(status)
 }
 
 impl Arguments {

@@ -1,21 +1,26 @@
 //! [`LogArguments`]: the log that a command reads.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Credentials;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
 use clap::Args;
 use verbale::dynamodb::{DynamoContents, DynamoLog, log_client};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallLog, JsonLines, Offloading};
+use verbale::log::{CallId, CallLog, JsonLines, LoggedCall, Offloading};
 
 use crate::failure::Failure;
 
 /// The table of `verbale demo`.
 const EMBEDDED_TABLE: &str = "verbale";
+/// The file of an embedded database in its directory.
+const EMBEDDED_FILE: &str = "dynamodb.sqlite";
 
 /// A log that every command can share.
 pub type Log = Arc<dyn CallLog>;
@@ -40,7 +45,7 @@ pub struct LogArguments {
     pub profile: Option<String>,
 
     /// The address of a local DynamoDB, such as http://127.0.0.1:8000. Without credentials, dummies are used.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
 }
 
@@ -73,11 +78,12 @@ impl LogArguments {
     pub async fn open(&self) -> Result<Log, Failure> {
         let (client, table) = match &self.log {
             Place::JsonLines(directory) => {
-                self.existing(directory)?;
+                existing(directory)?;
                 return Ok(Arc::new(JsonLines::new(directory)));
             }
             Place::Embedded(directory) => {
-                self.existing(directory)?;
+                existing(directory)?;
+                writable_database(directory)?;
                 (EmbeddedDynamo::open(directory)?.client(), EMBEDDED_TABLE)
             }
             Place::DynamoDb(table) => (self.client().await, table.as_str()),
@@ -86,11 +92,11 @@ impl LogArguments {
         Ok(Arc::new(Offloading::new(DynamoLog::new(client).with_table(table), contents)))
     }
 
-    fn existing(&self, directory: &std::path::Path) -> Result<(), Failure> {
-        if directory.is_dir() {
-            return Ok(());
-        }
-        Err(Failure::NotFound(format!("there is no directory {}; check --log", directory.display())))
+    /// Opens the log and reads a call, which has to be there.
+    pub async fn read(&self, call_id: String) -> Result<(CallId, LoggedCall), Failure> {
+        let call_id = CallId::new(call_id)?;
+        let call = self.open().await?.read_call(&call_id).await?;
+        if call.is_empty() { Err(Failure::no_call(&call_id)) } else { Ok((call_id, call)) }
     }
 
     async fn client(&self) -> Client {
@@ -112,7 +118,49 @@ impl LogArguments {
             }
         }
         let config = aws_sdk_dynamodb::config::Builder::from(&config.load().await);
-        Client::from_conf(log_client(config).build())
+        // Nobody speaks meanwhile, so a throttled read may take longer than in a call.
+        Client::from_conf(log_client(config).retry_config(RetryConfig::standard()).build())
+    }
+}
+
+fn existing(directory: &Path) -> Result<(), Failure> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::NotFound(format!("there is no directory {}; check --log", directory.display())))
+}
+
+/// Checks that the database is there and can be written: SQLite locks it even to read.
+fn writable_database(directory: &Path) -> Result<(), Failure> {
+    let file = directory.join(EMBEDDED_FILE);
+    let opened = File::options().read(true).write(true).open(&file).and_then(|_| tempfile::tempfile_in(directory));
+    match opened.map_err(|error| error.kind()) {
+        Ok(_) => Ok(()),
+        Err(ErrorKind::NotFound) => Err(Failure::NotFound(format!(
+            "there is no database in {}; check --log, or write one with `verbale demo --log embedded:DIR`",
+            directory.display()
+        ))),
+        Err(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => Err(Failure::Denied(format!(
+            "access denied: the database in {} and its directory cannot be written, which reading needs, too; \
+             change their permissions, or read a copy",
+            directory.display()
+        ))),
+        // The database says what is wrong.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Parses the address of a DynamoDB.
+pub fn endpoint(url: &str) -> Result<String, &'static str> {
+    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    match host {
+        Some(host)
+            if host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
+                && host.chars().all(|c| c.is_ascii_graphic()) =>
+        {
+            Ok(url.to_owned())
+        }
+        _ => Err("expected http://HOST[:PORT] or https://HOST[:PORT]"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The program `verbale`: see `verbale --help`.
 
+mod calls;
 mod change;
 mod check;
 mod command;
@@ -8,6 +9,7 @@ mod export;
 mod failure;
 mod list;
 mod log;
+mod new_file;
 mod output;
 mod report;
 mod show;
@@ -21,6 +23,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use command::{Colours, run};
 
 /// Shows, checks and changes the log of phone calls with an LLM.
 #[derive(Debug, Parser)]
@@ -80,17 +83,17 @@ impl Program {
 fn main() -> ExitCode {
     match Program::parse().command {
         Command::Demo(arguments) => demo::main(arguments),
-        Command::List(arguments) => command::run(async |out| list::run(arguments, out).await),
-        Command::Show(arguments) => command::run(async |out| show::run(arguments, out).await),
-        Command::Tail(arguments) => command::run(async |out| tail::run(arguments, out).await),
-        Command::Check(arguments) => command::run(async |out| check::run(arguments, out).await),
-        Command::Why(arguments) => command::run(async |out| why::run(arguments, out).await),
-        Command::Report(arguments) => command::run(async |out| report::run(arguments, out).await),
-        Command::Export(arguments) => command::run(async |out| export::run(arguments, out).await),
-        Command::Erase(erase) => command::run(async |out| erase.run(out).await),
-        Command::Hold(hold) => command::run(async |out| hold.run(out).await),
-        Command::Release(release) => command::run(async |out| release.run(out).await),
-        Command::Sweep(sweep) => command::run(async |out| sweep.run(out).await),
-        Command::Completions(completions) => command::run(async |out| completions.run(out)),
+        Command::List(arguments) => run(Colours::Never, async |out| list::run(arguments, out).await),
+        Command::Show(arguments) => run(Colours::unless(arguments.json), async |out| show::run(arguments, out).await),
+        Command::Tail(arguments) => run(Colours::unless(arguments.json), async |out| tail::run(arguments, out).await),
+        Command::Check(arguments) => run(Colours::Never, async |out| check::run(arguments, out).await),
+        Command::Why(arguments) => run(Colours::Never, async |out| why::run(arguments, out).await),
+        Command::Report(arguments) => run(Colours::Never, async |out| report::run(arguments, out).await),
+        Command::Export(arguments) => run(Colours::Never, async |out| export::run(arguments, out).await),
+        Command::Erase(erase) => run(Colours::Never, async |out| erase.run(out).await),
+        Command::Hold(hold) => run(Colours::Never, async |out| hold.run(out).await),
+        Command::Release(release) => run(Colours::Never, async |out| release.run(out).await),
+        Command::Sweep(sweep) => run(Colours::Never, async |out| sweep.run(out).await),
+        Command::Completions(completions) => run(Colours::Never, async |out| completions.run(out)),
     }
 }

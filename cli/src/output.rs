@@ -1,6 +1,23 @@
-//! [`Output`]: standard output whose reader may close it at any time.
+//! Standard output, whose reader may close it at any time: [`Output`] and [`is_closed`].
 
 use std::io::{self, ErrorKind, Write};
+
+/// Returns whether the reader of the standard output has gone, without writing to it.
+#[cfg(unix)]
+pub fn is_closed() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let stdout = io::stdout();
+    let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+    poll(&mut watched, Some(&Timespec::default())).is_ok()
+        && watched.iter().any(|stdout| stdout.revents().contains(PollFlags::ERR))
+}
+
+/// Returns `false`: only a write finds out here.
+#[cfg(not(unix))]
+pub fn is_closed() -> bool {
+    false
+}
 
 /// Writes until the reader closes the pipe, as `head` does, and then drops the rest. The call is still logged to its end.
 pub struct Output<W> {

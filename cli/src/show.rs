@@ -29,16 +29,12 @@ pub struct Arguments {
 
     /// Prints the stored records instead, one JSON object for each.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Shows the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let call_id = CallId::new(arguments.call)?;
-    let call = arguments.log.open().await?.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(Failure::NotFound(format!("the log has no call {call_id}; `verbale list` shows those of a day")));
-    }
+    let (call_id, call) = arguments.log.read(arguments.call).await?;
     if arguments.json {
         for record in &call.records {
             json_line(out, record)?;

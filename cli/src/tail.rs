@@ -14,8 +14,9 @@ use verbale::message::{Position, Record};
 use verbale::{MessageWrapper, MessagesManager};
 
 use crate::command::{json_line, note};
-use crate::failure::{EXIT_STATUS, Failure};
+use crate::failure::{EXIT_STATUS, Failure, on_one_line};
 use crate::log::{Log, LogArguments};
+use crate::output;
 use crate::show;
 use crate::text::visible;
 
@@ -43,7 +44,7 @@ pub struct Arguments {
 
     /// Prints one JSON object for each record: its call and the record.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, &'static str> {
@@ -81,10 +82,16 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
             Ok(true) => return Ok(0),
             Ok(false) => {}
             // After the first look, what passes is waited for.
-            Err(Failure::Log(error)) if !is_first && error.is_retryable() => note(&format!("waiting: {error}")),
+            Err(Failure::Log(error)) if !is_first && error.is_retryable() => {
+                note(&format!("waiting: {}", on_one_line(&error)))
+            }
             Err(failure) => return Err(failure),
         }
         out.flush()?;
+        // Nothing is written to a reader that has gone, which would end the command, until something is said.
+        if output::is_closed() {
+            return Ok(0);
+        }
         is_first = false;
         tokio::time::sleep(arguments.every).await;
     }
@@ -101,9 +108,7 @@ impl Arguments {
     ) -> Result<bool, Failure> {
         let call = log.read_call(call_id).await?;
         if call.is_empty() {
-            return Err(Failure::NotFound(format!(
-                "the log has no call {call_id}; `verbale list` shows those of a day"
-            )));
+            return Err(Failure::no_call(call_id));
         }
         let end = call.header.as_ref().and_then(CallHeader::call_end).cloned();
         if self.json {

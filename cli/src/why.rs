@@ -1,12 +1,12 @@
 //! `verbale why`: what went wrong in a call, and what helps.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
 use verbale::bedrock::BedrockMessage;
 use verbale::conversation::ToolOutcome;
-use verbale::log::CallId;
 use verbale::message::{Attribute, Timing};
 use verbale::{Content, Message, MessageWrapper, MessagesManager};
 
@@ -51,11 +51,7 @@ pub struct Cause {
 
 /// Explains the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let call_id = CallId::new(arguments.call)?;
-    let call = arguments.log.open().await?.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(Failure::NotFound(format!("the log has no call {call_id}; `verbale list` shows those of a day")));
-    }
+    let (_, call) = arguments.log.read(arguments.call).await?;
     let started_ms = started_ms(&call);
     let conversation: MessagesManager<BedrockMessage> = call.restore();
     let causes = causes_of(&conversation, started_ms);
@@ -78,11 +74,13 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
 /// Returns what went wrong, in the order of time.
 pub fn causes_of(conversation: &MessagesManager<BedrockMessage>, started_ms: i64) -> Vec<Cause> {
     let mut causes = Causes::default();
+    let mut asked_ms = HashMap::new();
     for message in conversation.meta_messages().iter().map(MessageWrapper::message) {
         if let Some(turn) = message.metadata().turn().and_then(Turn::read) {
             turn.all().for_each(|turn| causes.turn(turn));
         }
         causes.message(message);
+        causes.slow_tools(message, &mut asked_ms);
     }
     for left_out in conversation.left_out() {
         let what = format!("{} is left out: {}", place(left_out.position), visible(&left_out.reason));
@@ -136,6 +134,25 @@ impl Causes {
         if turn.fillers > 0 {
             let what = format!("the caller waited through {}", count(turn.fillers.into(), "filler"));
             self.add(turn.start_ms, what, "a tool or the model was slow; `verbale show` has their times");
+        }
+    }
+
+    /// A tool runs from its call, of which `asked_ms` has the time, to its result.
+    fn slow_tools<'a>(&mut self, message: &'a Message, asked_ms: &mut HashMap<&'a str, i64>) {
+        let created_ms = message.metadata().timing(Timing::Creation).unwrap_or_default();
+        for call in message.contents().iter().filter_map(Content::as_tool_call) {
+            asked_ms.insert(call.id().as_str(), created_ms);
+        }
+        for part in message.parts() {
+            for result in part.contents().iter().filter_map(Content::as_result) {
+                let Some(asked_ms) = asked_ms.remove(result.tool_call_id().as_str()) else { continue };
+                let took_ms = part.created_ms().saturating_sub(asked_ms);
+                if took_ms > SLOW_MS {
+                    let tool = visible(result.name().as_str());
+                    let fix = "make the tool faster, or fill the silence: `Settings::with_fillers`";
+                    self.add(asked_ms, format!("the tool {tool} took {}", lasting(took_ms)), fix);
+                }
+            }
         }
     }
 

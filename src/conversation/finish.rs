@@ -58,7 +58,7 @@ impl Conversation {
     }
 
     pub(crate) fn writer(&self) -> Option<Arc<CallWriter>> {
-        self.state().writer.clone()
+        self.state().core.writer.clone()
     }
 }
 

@@ -86,7 +86,7 @@ impl Conversation {
         self.observe_level(&writer);
         self.with_state(|state| {
             state.history.keep_unlogged();
-            (state.writer, state.not_logged) = (Some(writer), None);
+            (state.core.writer, state.not_logged) = (Some(writer), None);
             // The previous writer may have stopped before it stored them.
             state.core.manager.take_back();
             state.core.changed();

@@ -27,7 +27,6 @@ pub(super) struct State {
     pub observer: Option<Arc<dyn Observer>>,
     /// The runtime for tasks; known after the first turn.
     pub runtime: Option<Handle>,
-    pub writer: Option<Arc<CallWriter>>,
     /// The reason why the log accepts nothing more.
     pub not_logged: Option<LogError>,
     /// The first message that the writer knows to be of a reply that is generated or played.
@@ -54,7 +53,6 @@ impl State {
             attached: Attached::Nobody,
             observer: None,
             runtime: None,
-            writer: None,
             not_logged: None,
             open_from: None,
         }
@@ -81,7 +79,7 @@ impl State {
 
     /// Returns whether messages leave memory once a summary covers them and the log has them.
     fn releases(&self) -> bool {
-        self.writer.is_some() && !self.config.keeps_all_messages()
+        self.core.writer.is_some() && !self.config.keeps_all_messages()
     }
 
     /// Prunes messages over the limit, and those that may be released.
@@ -103,7 +101,7 @@ impl State {
     /// next one.
     fn log(&mut self) {
         let is_due = std::mem::take(&mut self.core.is_to_be_logged);
-        let Some(writer) = &self.writer else { return };
+        let Some(writer) = self.core.writer.clone() else { return };
         let open_from = self.core.open_from();
         let has_ended = std::mem::replace(&mut self.open_from, open_from) != open_from && self.not_logged.is_none();
         if !is_due && !has_ended {
@@ -195,7 +193,7 @@ impl Host for Conversation {
     }
 
     fn is_logged(&self) -> bool {
-        self.state().writer.is_some()
+        self.state().core.writer.is_some()
     }
 
     async fn stored(&self, by: Instant) -> bool {
@@ -211,6 +209,10 @@ impl Host for Conversation {
             }
         }
         let unstored = writer.flush(by.saturating_duration_since(Instant::now())).await;
+        // The records of an erased call are dropped, so none of them is unstored.
+        if writer.is_refused() {
+            return false;
+        }
         // A dead letter of an earlier message holds back no tool, but one with the tool's call does.
         self.read(|manager| {
             let open = manager.open_tool_calls();

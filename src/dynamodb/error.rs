@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ConnectorError, ProvideErrorMetadata, SdkError};
 
 use crate::log::{LogError, LogErrorKind};
 
@@ -19,9 +19,21 @@ where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
     let (kind, reason) = classify(&error);
-    // The `Debug` of the error itself prints the whole response.
-    let source = error.into_source().unwrap_or_else(|error| error.to_string().into());
+    // The `Debug` of the error itself prints the whole response, and a client that cannot send a request prints it.
+    let source = match error {
+        SdkError::DispatchFailure(failure) => failure.as_connector_error().map_or_else(|| NOT_SENT.into(), root_of),
+        error => error.into_source().unwrap_or_else(|error| error.to_string().into()),
+    };
     LogError::new(kind, format!("{operation} of {subject} failed: {reason}")).with_source(source)
+}
+
+/// Returns the text of the first cause, which is about a socket, an address or credentials.
+fn root_of(error: &ConnectorError) -> Box<dyn Error + Send + Sync> {
+    let mut root: &dyn Error = error;
+    while let Some(cause) = root.source() {
+        root = cause;
+    }
+    root.to_string().into()
 }
 
 /// An item that cannot be read. Doing the same again fails again.

@@ -3,7 +3,10 @@
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::{DynamoLog, caller, day, header, item, log, names};
-use crate::log::{CallHeader, CallPage, CallQuery, CallsOf, LogError};
+use crate::log::{CallHeader, CallPage, CallQuery, CallsOf, Cursor, LogError};
+
+/// A header, or its key in the index and why it cannot be read.
+type Listed = Result<CallHeader, (String, LogError)>;
 
 /// An index, and the names of its keys.
 struct Index {
@@ -27,7 +30,7 @@ impl DynamoLog {
     /// request for each [shard](Self::with_day_shards), and a list of a caller one request. Both need `dynamodb:Query` on
     /// the index.
     ///
-    /// Returns an error if an item is not a valid header, or if the table does not have the index.
+    /// Returns an error if the table does not have the index.
     pub(super) async fn list(&self, query: &CallQuery) -> Result<CallPage, LogError> {
         let tenant = query.tenant.as_ref();
         let calls = match &query.calls {
@@ -38,11 +41,18 @@ impl DynamoLog {
             }
             CallsOf::Caller(caller) => self.list_partition(query, &BY_CALLER, caller::key(tenant, caller)).await?,
         };
-        Ok(query.page_of(calls))
+        let (calls, unreadable): (Vec<_>, Vec<_>) = calls.into_iter().partition(Result::is_ok);
+        let page = query.page_of(calls.into_iter().flatten());
+        // The next page meets those after its cursor.
+        let end = page.next.as_ref().map(Cursor::sort_key);
+        let is_on_page = |key: &String| end.as_ref().is_none_or(|end| key >= end);
+        let unreadable = unreadable.into_iter().filter_map(Result::err);
+        let unreadable = unreadable.filter(|(key, _)| is_on_page(key)).map(|(_, error)| error).collect();
+        Ok(CallPage { unreadable, ..page })
     }
 
     /// Returns the first calls of a partition: one more than the page holds, which shows whether another page follows.
-    async fn list_partition(&self, query: &CallQuery, index: &Index, key: String) -> Result<Vec<CallHeader>, LogError> {
+    async fn list_partition(&self, query: &CallQuery, index: &Index, key: String) -> Result<Vec<Listed>, LogError> {
         let wanted = query.max_calls() + 1;
         let request = self
             .db
@@ -61,12 +71,17 @@ impl DynamoLog {
                 .expression_attribute_values(":after", item::text(after.sort_key())),
         };
         let mut pages = self.db.pages(request, || self.list_subject(query));
-        let mut calls = Vec::new();
-        while calls.len() < wanted
+        let (mut calls, mut readable) = (Vec::new(), 0);
+        while readable < wanted
             && let Some(page) = pages.next().await?
         {
             let live = page.iter().filter(|item| !item::is_expired(item, self.now_s()));
-            calls.extend(live.map(header::from_item).collect::<Result<Vec<_>, _>>()?);
+            for item in live {
+                let header = header::from_item(item);
+                readable += usize::from(header.is_ok());
+                let key = item.get(index.sort_key).and_then(|key| key.as_s().ok());
+                calls.push(header.map_err(|error| (key.cloned().unwrap_or_default(), error)));
+            }
         }
         Ok(calls)
     }

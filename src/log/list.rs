@@ -92,18 +92,20 @@ impl CallQuery {
         let has_more = calls.len() > self.max_calls();
         calls.truncate(self.max_calls());
         let next = calls.last().filter(|_| has_more).map(Cursor::of);
-        CallPage { calls, next }
+        CallPage { calls, next, unreadable: Vec::new() }
     }
 }
 
 /// A page of calls, newest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CallPage {
     /// The headers. Calls that started in the same millisecond are sorted by id, the greatest first.
     pub calls: Vec<CallHeader>,
     /// The cursor for the next page; `None` on the last page.
     pub next: Option<Cursor>,
+    /// Why headers cannot be read. Their calls may belong to the list, and are not in it.
+    pub unreadable: Vec<LogError>,
 }
 
 /// The position between two pages of a list. Its text form is opaque and consists of letters, digits, `-` and `_`.

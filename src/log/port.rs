@@ -121,7 +121,8 @@ pub trait CallLog: Send + Sync {
     /// An erased call cannot be read even then. Pages follow each other by start and id: no call is listed twice, and
     /// every call that existed before the first page is listed, whatever is opened or erased in between.
     ///
-    /// Returns the error of a backend if it failed or a stored header cannot be read.
+    /// A stored header that cannot be read hides no other call: it is [unreadable](CallPage::unreadable). Returns the
+    /// error of a backend that failed.
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
 
     /// Removes a call and everything it owns for good, unless the call is held. Records of it that come later are

@@ -19,6 +19,6 @@ pub use extractive::ExtractiveSummarizer;
 pub use facts::{Fact, FactFinder, FactSource, RuleFactFinder};
 pub(crate) use facts::{FactTable, Folded};
 use facts::{Removed, Source};
-pub(crate) use history::{Attempt, Listing, ToolHistory};
+pub(crate) use history::{Attempt, Listing, ToolHistory, ToolUse};
 pub(crate) use prompt::{BYTES_PER_TOKEN, LATE_RESULT, Memory, TOOL_RULE};
 pub use prompted::ModelSummarizer;

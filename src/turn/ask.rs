@@ -58,8 +58,8 @@ impl Deadlines {
     }
 
     /// Returns the deadline of the next event, the event, and the length of the wait.
-    fn next(&self, setup: &Setup, has_spoken: bool) -> (Instant, Wait, Duration) {
-        let next = match has_spoken {
+    fn next(&self, setup: &Setup, has_begun: bool) -> (Instant, Wait, Duration) {
+        let next = match has_begun {
             false => (self.first_token, Wait::FIRST_TOKEN, setup.first_token_timeout),
             true => (from_now(setup.event_timeout), Wait::NEXT_EVENT, setup.event_timeout),
         };
@@ -89,10 +89,10 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
     hash.truncate(RequestRecord::PROMPT_HASH_DIGITS);
     host.with(|core| core.record_request(id, |record| record.prompt_hash = Some(hash.into())));
     let mut generation = model.generate(request);
-    let (mut received, mut has_spoken) = (Partial::default(), false);
+    let (mut received, mut has_begun) = (Partial::default(), false);
     loop {
         let next = poll_fn(|context| generation.as_mut().poll_next(context));
-        let (deadline, wait, after) = deadlines.next(&setup, has_spoken);
+        let (deadline, wait, after) = deadlines.next(&setup, has_begun);
         let event = match timeout_at(deadline, next).await {
             Err(_) => Err(ModelError::new(Failure::TimedOut { wait, after }, received)),
             Ok(None) => Err(ModelError::new(Failure::Truncated, received)),
@@ -102,11 +102,12 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
             Err(error) => return fail(host, id, error),
             Ok(ModelEvent::Text(text)) => {
                 received.text_bytes += text.len();
-                has_spoken |= !is_blank(&text);
+                has_begun |= !is_blank(&text);
                 host.with(|core| core.add_text(id, &text))
             }
             Ok(ModelEvent::ToolCall(call)) => {
                 received.tool_calls += 1;
+                has_begun = true;
                 host.with(|core| core.add_tool_call(id, call))
             }
             Ok(ModelEvent::UnreadableToolCall { id: call, name, reason }) => {

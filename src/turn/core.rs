@@ -11,7 +11,7 @@ use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
 use super::record::Recorder;
 use super::setup::Setup;
-use crate::log::CallId;
+use crate::log::{CallId, CallWriter};
 use crate::manager::MessagesManager;
 use crate::memory::{Covered, FactTable, ToolHistory};
 use crate::message::{MessageId, MessageWrapper, PlainMessage, Position, ToolCall, ToolCallId};
@@ -47,6 +47,8 @@ pub(crate) struct Core {
     /// The lengths of the messages that summaries cover.
     pub(super) covered: Covered,
     pub setup: Setup,
+    /// The handle for logging, if the conversation is logged.
+    pub writer: Option<Arc<CallWriter>>,
     pub ear: Box<dyn Ear>,
     pub estimator: Calibrated<CharacterEstimator>,
     /// The running turn.
@@ -138,6 +140,7 @@ impl Core {
             covered: Covered::default(),
             manager,
             setup,
+            writer: None,
             ear: Box::new(Nobody),
             estimator: Calibrated::new(CharacterEstimator),
             turn: None,

@@ -1,6 +1,6 @@
 //! Runs the tools of an answer: which calls may run, the write-ahead to the log, and the wait for results.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::time::Duration;
 
 use tokio::time::{sleep_until, timeout};
@@ -11,7 +11,7 @@ use super::event::{CallEvent, SpeechId};
 use super::setup::Setup;
 use super::spans;
 use crate::clock::{Randomness, SystemRandomness, from_now};
-use crate::memory::Attempt;
+use crate::memory::{Attempt, ToolUse};
 use crate::message::{Outcome, ToolCall, ToolCallId, ToolResult};
 use crate::model::{LookedUp, NoResult, Tool, ToolContext};
 
@@ -172,10 +172,13 @@ impl Core {
             Attempt::Running(_) => NoResult::AlreadyRunning,
             Attempt::Unknown(_) if !tool.acting.may_repeat() => NoResult::EarlierUnknown,
             Attempt::Untold(_, earlier) if tool.acting.acts_once() => {
-                if let Some(Outcome::Success(contents)) = self.manager.result_of(&earlier).map(ToolResult::outcome) {
-                    return Some(call.success(contents.clone()));
+                // The same redacted arguments may have been different ones.
+                let act = self.tools_used.get(&earlier).and_then(ToolUse::act);
+                let is_certain = act.is_some_and(|earlier| is_same(tool, earlier, call, &Cell::default()));
+                match self.manager.result_of(&earlier).map(ToolResult::outcome) {
+                    Some(Outcome::Success(contents)) if is_certain => return Some(call.success(contents.clone())),
+                    _ => NoResult::AlreadyDone,
                 }
-                NoResult::AlreadyDone
             }
             _ => return None,
         };
@@ -186,7 +189,14 @@ impl Core {
         if !tool.acting.may_act() {
             return Attempt::First;
         }
-        self.tools_used.attempt(call.id(), |earlier| is_same(tool, earlier, call, has_panicked))
+        // The log of an earlier process has redacted arguments. A hash of the original ones would reveal them.
+        let redacted = OnceCell::new();
+        let redacted = || redacted.get_or_init(|| self.writer.as_ref()?.redacted(call)).as_ref();
+        let is_same = |earlier: &ToolCall, later: &ToolCall| is_same(tool, earlier, later, has_panicked);
+        self.tools_used.attempt(call.id(), |earlier| {
+            is_same(earlier, call)
+                || earlier.name() == call.name() && redacted().is_some_and(|redacted| is_same(earlier, redacted))
+        })
     }
 
     /// Reports that a call runs now. Returns `false` if its turn is over.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SpeechId};
 use verbale::conversation::CallEvent;
-use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, LogWriter, MemoryLog, WriterSettings};
+use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, LogWriter, MemoryLog, Redaction, WriterSettings};
 use verbale::message::ResultContent;
 use verbale::model::{Failure, Inference, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::testing::{FaultyLog, LogFault};
@@ -40,7 +40,11 @@ impl Log {
     }
 
     fn open(&self, model: &Scripted, tool: Tool) -> CallSession {
-        let (writer, task) = LogWriter::new(self.log.clone(), WriterSettings::default());
+        self.open_with(model, tool, WriterSettings::default())
+    }
+
+    fn open_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
+        let (writer, task) = LogWriter::new(self.log.clone(), settings);
         tokio::spawn(task.run());
         let call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
         builder(model).tool(tool).log(call).open().unwrap()
@@ -48,7 +52,11 @@ impl Log {
 
     /// Takes the call over, as another process does after this one has died.
     async fn resume(&self, model: &Scripted, tool: Tool) -> CallSession {
-        let (writer, task) = LogWriter::new(self.log.clone(), WriterSettings::default());
+        self.resume_with(model, tool, WriterSettings::default()).await
+    }
+
+    async fn resume_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
+        let (writer, task) = LogWriter::new(self.log.clone(), settings);
         tokio::spawn(task.run());
         let (manager, call) = writer.resume::<PlainMessage>(&id(), Duration::from_secs(5)).await.unwrap();
         builder(model).tool(tool).log(call).resume(manager).unwrap()
@@ -288,6 +296,106 @@ async fn successor_does_not_repeat_an_act_whose_outcome_is_unknown() {
     let record = log.stored().await;
     let keys: Vec<&str> = record.split("\"idempotencyKey\":\"").skip(1).map(|rest| &rest[..32]).collect();
     assert_eq!((keys.len(), keys[0]), (2, keys[1]));
+}
+
+/// A call of `book` with these arguments.
+fn books(id: &'static str, arguments: &'static str) -> Vec<Step> {
+    vec![Step::Wait(100), Step::CallWith(id, "book", arguments), Step::Stop(StopReason::ToolUse), Step::Use(10)]
+}
+
+/// Settings that remove the names of two callers from the log.
+fn redacting() -> WriterSettings {
+    let names = |text: &str| {
+        let found = ["Nadia", "Tom"].into_iter().flat_map(|name| text.match_indices(name));
+        Ok(found.map(|(at, name)| Redaction::new(at..at + name.len(), "[name]")).collect())
+    };
+    WriterSettings::default().with_redactor(Arc::new(names))
+}
+
+const NADIA: &str = r#"{"name": "Nadia", "seat": 7}"#;
+
+#[tokio::test(start_paused = true)]
+async fn redacted_act_is_recognised_after_a_takeover() {
+    // By its seat, whatever the name.
+    let by_seat = |tool: Tool| {
+        let seat = |arguments: &Value| serde_json::to_value(arguments).unwrap()["seat"].clone();
+        tool.same_act(move |earlier, later| seat(earlier) == seat(later))
+    };
+    for declare in [by_seat as fn(Tool) -> Tool, |tool| tool] {
+        let (log, bookings) = (Log::new(), Bookings::default());
+        let tool = |takes_ms| declare(bookings.tool(takes_ms).acts_once());
+        let call = log.open_with(&Scripted::new([books("c1", NADIA)]), tool(5_000), redacting());
+        call.caller_said("Book it").unwrap();
+        let reply = call.reply().unwrap();
+        pass(1_000).await;
+        assert_eq!(bookings.counts(), (1, 0));
+        std::mem::forget((call, reply));
+        assert!(!log.stored().await.contains("Nadia"));
+        let other = r#"{"name": "Nadia", "seat": 8}"#;
+        let model = Scripted::new([books("c2", NADIA), words("Unknown."), books("c3", other), words("Booked.")]);
+        let call = log.resume_with(&model, tool(0), redacting()).await;
+        assert_eq!(ask(&call, "Book it!").await, "Unknown.");
+        assert_eq!(bookings.counts().0, 1);
+        assert_eq!(ask(&call, "And seat 8").await, "Booked.");
+        assert_eq!(bookings.counts().0, 2);
+        let record = log.stored().await;
+        let keys: Vec<&str> = record.split("\"idempotencyKey\":\"").skip(1).map(|rest| &rest[..32]).collect();
+        assert_eq!(keys[0], keys[1]);
+        assert_ne!(keys[0], keys[2]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn result_of_a_redacted_act_is_not_given_for_an_act_that_may_differ() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([books("c1", NADIA), words("It is booked.")]);
+    let call = log.open_with(&model, bookings.tool(0).acts_once(), redacting());
+    assert_eq!(ask(&call, "Book it").await, "It is booked.");
+    pass(1_000).await;
+    std::mem::forget(call);
+    let tom = || books("c2", r#"{"name": "Tom", "seat": 7}"#);
+    let again = books("c3", r#"{"name": "Tom", "seat": 7}"#);
+    let model = Scripted::new([tom(), words("Seat 7 is booked for Nadia."), again, words("And for Tom.")]);
+    let call = log.resume_with(&model, bookings.tool(0).acts_once(), redacting()).await;
+    call.caller_said("Book it for Tom").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    assert!(shown(&call).iter().any(|line| line.contains("c2: NotRun")), "{:?}", shown(&call));
+    // Once the caller knows of the first, the second runs.
+    play(&call, speech);
+    assert_eq!(ask(&call, "And for Tom").await, "And for Tom.");
+    assert_eq!(bookings.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn act_does_not_run_in_an_erased_call() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+    let slow = vec![Step::Wait(1_000), Step::Call("c1", "book"), Step::Stop(StopReason::ToolUse)];
+    let model = Scripted::new([slow, words("It was not booked.")]);
+    let call = builder(&model).tool(bookings.tool(0).acts_once()).log(handle).open().unwrap();
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(500).await;
+    // Another process erases the call.
+    log.log.erase_call(&id()).await.unwrap();
+    assert_eq!(read(reply).await.0, "It was not booked.");
+    assert_eq!(bookings.counts(), (0, 0));
+    assert!(shown(&call)[2].contains("c1: NotRun"), "{:?}", shown(&call));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_call_counts_as_the_first_token() {
+    // The usage follows long after the call, but the model has answered.
+    let answer = vec![Step::Wait(7_000), Step::Call("c1", "book"), Step::Wait(2_000), Step::Stop(StopReason::ToolUse)];
+    let bookings = Bookings::default();
+    let model = Scripted::new([answer, words("Booked.")]);
+    let call = builder(&model).tool(bookings.tool(0)).open().unwrap();
+    assert_eq!(ask(&call, "Book it").await, "Booked.");
+    assert_eq!((bookings.counts(), model.requests().len()), ((1, 1), 2));
 }
 
 #[tokio::test(start_paused = true)]

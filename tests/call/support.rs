@@ -20,6 +20,8 @@ pub enum Step {
     Wait(u64),
     Say(&'static str),
     Call(&'static str, &'static str),
+    /// A tool call with these arguments, in JSON.
+    CallWith(&'static str, &'static str, &'static str),
     /// A tool call whose arguments are not JSON.
     Broken(&'static str, &'static str),
     /// A tool call that is cut off.
@@ -122,6 +124,10 @@ impl Stream for Answer {
                 }
                 Some(Step::Say(text)) => ModelEvent::Text(text.into()),
                 Some(Step::Call(id, tool)) => ModelEvent::ToolCall(ToolCall::new(id, tool, Value::Null).unwrap()),
+                Some(Step::CallWith(id, tool, arguments)) => {
+                    let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap();
+                    ModelEvent::ToolCall(ToolCall::new(id, tool, arguments).unwrap())
+                }
                 Some(Step::Broken(id, tool)) => ModelEvent::UnreadableToolCall {
                     id: id.parse().unwrap(),
                     name: tool.parse().unwrap(),

@@ -185,6 +185,7 @@ pub enum Done {
     Restored,
     Pruned(usize),
     Forked,
+    NotForked,
     Nothing,
 }
 
@@ -243,7 +244,9 @@ impl World {
     fn go_on_as(&mut self, fork: Option<Result<Self, ManagerError>>) -> Done {
         match fork {
             None => Done::Nothing,
-            Some(Err(error)) => Done::Refused(error),
+            Some(Err(error)) if error.is_blank() => Done::Refused(error),
+            // The error may name an id, which differs in a restored conversation.
+            Some(Err(_)) => Done::NotForked,
             Some(Ok(mut fork)) => {
                 fork.left = std::mem::take(&mut self.left);
                 let left = std::mem::replace(self, fork);

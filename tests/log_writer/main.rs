@@ -8,16 +8,16 @@ mod redaction;
 mod spans;
 mod spooled;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use faulty::{Faulty, Next};
 use verbale::clock::SeededRandomness;
 use verbale::log::{
-    CallEnd, CallHeader, CallId, CallLog, CallQuery, Durability, LogErrorKind, LogWriter, MemoryLog, SpoolSettings,
-    Status, WriterLease, WriterSettings,
+    CallEnd, CallHeader, CallId, CallLog, CallQuery, CallWriter, Durability, LogErrorKind, LogWriter, MemoryLog,
+    SpoolSettings, Status, WriterLease, WriterSettings,
 };
-use verbale::testing::SpoolMemory;
+use verbale::testing::{FaultyLog, LogFault, SpoolMemory};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
@@ -407,6 +407,37 @@ async fn stopped_writer_leaves_changes_pending_in_the_manager() {
     assert_eq!(manager.new_changes(LastMessage::Include).len(), 1);
     manager.take_back();
     assert_eq!(manager.new_changes(LastMessage::Include).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stop_stores_or_reports_what_is_accepted_during_its_flush() {
+    for is_away in [false, true] {
+        let second: Arc<Mutex<Option<(CallWriter, Manager)>>> = Arc::default();
+        let during = second.clone();
+        // The second record is submitted while the first is being stored.
+        let fault = move |method: &str, _: Option<&CallId>, _| {
+            let mut second = during.lock().unwrap();
+            if let ("put_record", Some((call, manager))) = (method, second.as_mut()) {
+                call.submit(manager, LastMessage::Include).unwrap();
+                *second = None;
+                return None;
+            }
+            (method == "put_record" && is_away).then_some(LogFault::Fail(LogErrorKind::Unavailable))
+        };
+        let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+        let (writer, task) = LogWriter::new(log.clone(), settings());
+        let task = tokio::spawn(task.run());
+        let mut first = Manager::new();
+        first.add_user("Hi").unwrap();
+        let mut later = Manager::new();
+        later.add_user("Good morning").unwrap();
+        *second.lock().unwrap() = Some((writer.call(lease("CA2")), later));
+        writer.call(lease("CA1")).submit(&mut first, LastMessage::Include).unwrap();
+        let unstored = writer.stop(SOON).await;
+        task.await.unwrap();
+        let stored = log.read_call(&call_id("CA2")).await.unwrap().records.len();
+        assert_eq!((unstored.len(), stored), if is_away { (1, 0) } else { (0, 1) }, "{unstored:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -161,8 +161,8 @@ async fn run_without_a_message_or_a_model_is_an_error() {
     let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).agent("You are helpful.").apply().unwrap();
     let nothing = read(conversation.run()).await.1.unwrap();
-    assert_eq!(nothing.kind(), Kind::Refused);
-    assert_eq!(nothing.to_string(), "the conversation has nothing to answer; apply a prompt with a `request` first");
+    assert_eq!(nothing.kind(), Kind::NothingToAnswer);
+    assert_eq!(nothing.to_string(), "there is nothing to answer; apply a prompt with a `request` first");
     let nobody = Conversation::new(CallId::new("CA1").unwrap());
     nobody.continuation().request("Hello?").apply().unwrap();
     let (_, error) = read(nobody.run()).await;

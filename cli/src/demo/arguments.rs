@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::demo::log::Place;
+use crate::log::endpoint;
 
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
@@ -82,19 +83,6 @@ impl Arguments {
             (None, Some(url)) => Place::Endpoint(url),
             (None, None) => Place::Memory,
         }
-    }
-}
-
-fn endpoint(url: &str) -> Result<String, &'static str> {
-    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    match host {
-        Some(host)
-            if host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
-                && host.chars().all(|c| c.is_ascii_graphic()) =>
-        {
-            Ok(url.to_owned())
-        }
-        _ => Err("expected http://HOST[:PORT] or https://HOST[:PORT]"),
     }
 }
 

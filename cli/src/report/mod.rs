@@ -3,7 +3,6 @@
 mod chart;
 mod page;
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -11,11 +10,11 @@ use askama::Template;
 use clap::Args;
 use verbale::MessagesManager;
 use verbale::bedrock::BedrockMessage;
-use verbale::log::CallId;
 
 use crate::command::note;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
+use crate::new_file::NewFile;
 use crate::show::started_ms;
 use page::Page;
 
@@ -40,11 +39,7 @@ pub struct Arguments {
 
 /// Writes the page. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let call_id = CallId::new(arguments.call)?;
-    let call = arguments.log.open().await?.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(Failure::NotFound(format!("the log has no call {call_id}; `verbale list` shows those of a day")));
-    }
+    let (call_id, call) = arguments.log.read(arguments.call).await?;
     let (header, started_ms) = (call.header.clone(), started_ms(&call));
     let conversation: MessagesManager<BedrockMessage> = call.restore();
     let page = Page::new(&call_id, header.as_ref(), started_ms, &conversation);
@@ -52,7 +47,9 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     match &arguments.output {
         None => out.write_all(html.as_bytes())?,
         Some(path) => {
-            fs::write(path, &html).map_err(|source| Failure::File { path: path.clone(), source })?;
+            let mut file = NewFile::create(path)?;
+            file.write_all(html.as_bytes())?;
+            file.keep()?;
             note(&format!("{} KB written to {}", html.len().div_ceil(1024), path.display()));
         }
     }

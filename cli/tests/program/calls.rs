@@ -115,8 +115,9 @@ fn open(writer: &LogWriter, clock: &Arc<dyn Clock>, id: &str, model: ScriptedMod
 }
 
 async fn sail(arguments: &Value) -> Result<Vec<verbale::message::ResultContent>, ToolError> {
-    sleep(Duration::from_millis(300)).await;
     let arguments = serde_json::to_value(arguments).unwrap();
+    let is_slow = arguments["ferry"].as_str() == Some("the slow one");
+    sleep(Duration::from_millis(if is_slow { 4_000 } else { 300 })).await;
     match arguments["ferry"].as_str() {
         Some("lost") => Err(ToolError::new("no answer from the booking service").with_type("OutcomeUnknown")),
         _ if arguments.get("seats").is_some() => Ok(vec!["ticket F-17".into()]),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod calls;
+mod faults;
 mod report;
 mod tail;
 
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use aws_sdk_dynamodb::Client;
 use tempfile::TempDir;
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
@@ -24,15 +26,15 @@ async fn with_calls() -> TempDir {
 
 /// Runs a line of a shell, without the shell. Its first word is `verbale`.
 fn run(folder: &Path, line: &str) -> Output {
+    program(folder, line).output().unwrap()
+}
+
+fn program(folder: &Path, line: &str) -> Command {
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[0], "verbale", "{line}");
-    Command::new(env!("CARGO_BIN_EXE_verbale"))
-        .args(&words[1..])
-        .current_dir(folder)
-        .env_remove("VERBALE_LOG")
-        .env("COLUMNS", "100")
-        .output()
-        .unwrap()
+    let mut program = Command::new(env!("CARGO_BIN_EXE_verbale"));
+    program.args(&words[1..]).current_dir(folder).env_remove("VERBALE_LOG").env("COLUMNS", "100");
+    program
 }
 
 /// Returns what a terminal shows, and the exit status where it is not 0.
@@ -72,6 +74,19 @@ async fn page_shows_what_the_program_prints() {
     assert!(text == now, "the page differs; PROGRAM_PAGE=write cargo test --test program writes:\n{now}");
 }
 
+/// Copies the calls into a table in `db`.
+async fn embedded(folder: &TempDir) -> (DynamoLog, Client) {
+    // The embedded DynamoDB works in real time.
+    tokio::time::resume();
+    let client = EmbeddedDynamo::open(folder.path().join("db")).unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let (from, to) = (JsonLines::new(folder.path().join("calls")), DynamoLog::new(client.clone()));
+    for id in ["ferry-1", "ferry-2", "ferry-3"] {
+        copy(&CallId::new(id).unwrap(), &from, &to).await;
+    }
+    (to, client)
+}
+
 /// Copies a call from one log to another one.
 async fn copy(call_id: &CallId, from: &dyn CallLog, to: &dyn CallLog) {
     let call = from.read_call(call_id).await.unwrap();
@@ -88,14 +103,7 @@ async fn copy(call_id: &CallId, from: &dyn CallLog, to: &dyn CallLog) {
 #[tokio::test(start_paused = true)]
 async fn logs_of_each_kind_show_the_same() {
     let folder = with_calls().await;
-    // The embedded DynamoDB works in real time.
-    tokio::time::resume();
-    let client = EmbeddedDynamo::open(folder.path().join("db")).unwrap().client();
-    create_table(&client, "verbale").await.unwrap();
-    let (from, to) = (JsonLines::new(folder.path().join("calls")), DynamoLog::new(client));
-    for id in ["ferry-1", "ferry-2", "ferry-3"] {
-        copy(&CallId::new(id).unwrap(), &from, &to).await;
-    }
+    embedded(&folder).await;
     for command in ["show ferry-1", "check ferry-2", "list --day 2025-10-20", "list --day 2025-10-20 --json"] {
         let of = |log: &str| shown(&run(folder.path(), &format!("verbale {command} --log {log}")));
         assert_eq!(of("embedded:db"), of("jsonl:calls"), "{command}");
@@ -210,8 +218,7 @@ fn failures_have_their_exit_status() {
         ("verbale check --log jsonl:.", 2, "<CALL>"),
         ("verbale show CA1 --log jsonl:.", 3, "the log has no call CA1"),
         ("verbale show CA1 --log dynamodb://calls --endpoint http://127.0.0.1:9", 5, "DynamoDB cannot be reached"),
-        // A new directory has a database without a table.
-        ("verbale show CA1 --log embedded:.", 3, "there is no such table"),
+        ("verbale show CA1 --log embedded:.", 3, "there is no database in .; check --log"),
     ] {
         let output = run(folder.path(), line);
         let error = String::from_utf8(output.stderr).unwrap();

@@ -95,7 +95,7 @@ impl JsonLines {
         Ok(changed)
     }
 
-    fn read_files(&self, read: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), LogError> {
+    fn read_files(&self, read: &mut dyn FnMut(&Path, &[u8])) -> Result<(), LogError> {
         read_files(&self.directory, read).map_err(|error| {
             let operation = format!("reading the calls in {}", self.directory.display());
             LogError::backend(operation, kind_of(&error), error)
@@ -157,13 +157,17 @@ impl CallLog for JsonLines {
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
         Box::pin(async move {
             let _turn = self.turn();
-            let mut headers = Vec::new();
-            self.read_files(&mut |text| {
-                headers.extend(lines::find_header(text)?);
-                Ok(())
+            let (mut headers, mut unreadable) = (Vec::new(), Vec::new());
+            self.read_files(&mut |path, text| match lines::find_header(text) {
+                Ok(header) => headers.extend(header),
+                Err(error) => {
+                    unreadable.push(LogError::backend(format!("reading {}", path.display()), kind_of(&error), error));
+                }
             })?;
             let now_s = self.now_s();
-            Ok(query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s))))
+            let page = query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s)));
+            // Each of the pages meets them; the first one reports them.
+            Ok(if query.after.is_none() { CallPage { unreadable, ..page } } else { page })
         })
     }
 
@@ -192,17 +196,14 @@ impl CallLog for JsonLines {
         Box::pin(async move {
             let _turn = self.turn();
             let mut erased = Vec::new();
-            self.read_files(&mut |text| {
-                erased.extend(lines::erased_on(text, erased_on));
-                Ok(())
-            })?;
+            self.read_files(&mut |_, text| erased.extend(lines::erased_on(text, erased_on)))?;
             Ok(erased)
         })
     }
 }
 
 /// Reads all files of calls in a folder.
-fn read_files(folder: &Path, read: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+fn read_files(folder: &Path, read: &mut dyn FnMut(&Path, &[u8])) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -214,7 +215,7 @@ fn read_files(folder: &Path, read: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> i
         if entry.file_type()?.is_dir() {
             read_files(&path, read)?;
         } else if path.extension() == Some(OsStr::new(file_name::EXTENSION)) {
-            read(&fs::read(&path)?)?;
+            read(&path, &fs::read(&path)?);
         }
     }
     Ok(())

@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub use cards::CardNumbers;
 pub use patterns::Pattern;
 pub use redact::redact;
-pub(crate) use redact::redact_header;
+pub(crate) use redact::{redact_call, redact_header};
 
 use crate::message::Text;
 

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::Redactor;
 use super::found::Found;
 use crate::log::{CallHeader, CallId, LogError, LogErrorKind};
-use crate::message::{Content, Contents, Heard, MessageId, Record, Text};
+use crate::message::{Content, Contents, Heard, MessageId, Record, Text, ToolCall, ToolCallId};
 
 /// Separates the texts of a message when a redactor sees them together.
 const SEPARATOR: &str = " ";
@@ -88,7 +88,13 @@ pub(crate) fn redact_header(header: CallHeader, redactor: &dyn Redactor) -> Resu
     })
 }
 
-/// The redaction of one record or header. The methods return `None` if nothing changes.
+/// Returns the arguments of a tool call as the log has them. Returns `None` if nothing is redacted, or if the redactor
+/// fails, because then the log has no record of the call.
+pub(crate) fn redact_call(call: &ToolCall, redactor: &dyn Redactor) -> Option<ToolCall> {
+    Redacting::new(Subject::ToolCall(call.id().clone()), redactor).tool_call(call).ok().flatten()
+}
+
+/// The redaction of one record, header or tool call. The methods return `None` if nothing changes.
 pub(super) struct Redacting<'a> {
     subject: Subject,
     redactor: &'a dyn Redactor,
@@ -100,6 +106,7 @@ pub(super) struct Redacting<'a> {
 pub(super) enum Subject {
     Message(MessageId),
     Header(CallId),
+    ToolCall(ToolCallId),
 }
 
 impl<'a> Redacting<'a> {
@@ -162,6 +169,7 @@ fn refused(subject: &Subject, reason: &str) -> LogError {
     let text = match subject {
         Subject::Message(id) => format!("message {id} must not be written: {reason}"),
         Subject::Header(call_id) => format!("the attributes of call {call_id} must not be written: {reason}"),
+        Subject::ToolCall(id) => format!("tool call {id} must not be written: {reason}"),
     };
     LogError::new(LogErrorKind::Refused, text)
 }

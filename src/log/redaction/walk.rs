@@ -56,7 +56,7 @@ impl Redacting<'_> {
         Ok((!found.is_empty()).then(|| decoded.rewrite(&found.visible_in(&decoded.text))))
     }
 
-    fn tool_call(&self, tool_call: &ToolCall) -> Result<Option<ToolCall>, LogError> {
+    pub fn tool_call(&self, tool_call: &ToolCall) -> Result<Option<ToolCall>, LogError> {
         let mut redacted = Lazy::new(tool_call);
         redacted.set(self.value(tool_call.arguments())?, |tool_call, arguments| {
             *tool_call = tool_call.clone().with_arguments(arguments);

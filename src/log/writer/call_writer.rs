@@ -10,9 +10,9 @@ use tokio::time::{Instant, timeout_at};
 use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
 use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
-use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease};
+use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease, redact_call};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
-use crate::message::{MessageWrapper, Position, Record};
+use crate::message::{MessageWrapper, Position, Record, ToolCall};
 
 /// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
 pub struct CallWriter {
@@ -137,6 +137,17 @@ impl CallWriter {
         if !receipt.is_empty() {
             manager.note_logged(&receipt);
         }
+    }
+
+    /// Returns a tool call with the arguments that the log has. Returns `None` if they are not redacted.
+    pub(crate) fn redacted(&self, call: &ToolCall) -> Option<ToolCall> {
+        let redactors = &self.shared.redactors;
+        if redactors.0.is_empty() { None } else { redact_call(call, redactors) }
+    }
+
+    /// Returns whether the call accepts no more changes.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.call.refusal.get().is_some()
     }
 
     /// Returns the level of the call's least durable record, and its changes.

@@ -70,7 +70,11 @@ impl WriterTask {
                 let _ = reply.send(self.prepare_retry(&call_id, &record));
             }
             Command::Retried(call, record) => self.on_retried(&call, &record),
-            Command::Stop => {}
+            Command::Stop { deadline, ended } => {
+                // Later records stay pending in their managers. Earlier ones are in the inbox, and are stored.
+                self.inbox.close();
+                self.stopping.get_or_insert((deadline, Vec::new())).1.push(ended);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::call::{CallState, Key, key_of};
 use super::shared::{Command, Commands, Shared};
-use super::{Durability, Part, Unstored, WriterTask};
+use super::{Durability, LogWriter, Part, Unstored, WriterTask};
 use crate::clock::from_now;
 use crate::log::CallId;
 
@@ -36,6 +36,25 @@ pub(super) async fn flush(
         Reply::Received(unstored) => unstored,
         Reply::Ended => shared.leftovers.get().into_iter().flatten().filter(matches).cloned().collect(),
         Reply::Late => vec![Unstored::unanswered(call_id)],
+    }
+}
+
+impl LogWriter {
+    /// Flushes, then ends the task, and returns the parts that are not stored. Handles that still exist report
+    /// [`Stopped`](LogErrorKind::Stopped).
+    ///
+    /// A returned part is in the spool if it was [spooled](Durability::Spooled). A record that does not [count as
+    /// logged](WriterSettings::with_acknowledge_at) yet is still pending in its manager.
+    pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
+        let deadline = from_now(timeout);
+        let unstored = self.flush(timeout).await;
+        // The task ends before the deadline of the caller, so that it is heard.
+        let ends_at = from_now(deadline.saturating_duration_since(Instant::now()) / 2);
+        match self.ask_by(deadline, |ended| Command::Stop { deadline: ends_at, ended }).await {
+            // They include what was accepted after the flush.
+            Reply::Ended => self.shared.leftovers.get().cloned().unwrap_or_default(),
+            Reply::Received(_) | Reply::Late => unstored,
+        }
     }
 }
 

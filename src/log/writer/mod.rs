@@ -44,7 +44,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 pub use call_writer::CallWriter;
 pub(crate) use call_writer::Submitted;
@@ -122,6 +122,7 @@ impl LogWriter {
             budget: Budget::new(settings.max_bytes),
             max_call_bytes: settings.max_call_bytes,
             acknowledge_at: settings.acknowledged_level(),
+            redactors: settings.redactors.clone(),
             leftovers: OnceLock::new(),
             room: Notify::new(),
         });
@@ -257,28 +258,20 @@ impl LogWriter {
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Reply<T> {
+        self.ask_by(from_now(REPLY_TIMEOUT), command).await
+    }
+
+    async fn ask_by<T>(&self, deadline: Instant, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Reply<T> {
         let (reply, receiver) = oneshot::channel();
         if self.commands.send(command(reply)).is_err() {
             return Reply::Ended;
         }
-        reply_by(from_now(REPLY_TIMEOUT), receiver).await
+        reply_by(deadline, receiver).await
     }
 
     /// Returns the counters, and the errors that need an operator.
     pub fn status(&self) -> Status {
         self.shared.counters.status(self.shared.budget.taken())
-    }
-
-    /// Flushes, then ends the task, and returns the parts that are not stored. Handles that still exist report
-    /// [`Stopped`](LogErrorKind::Stopped).
-    ///
-    /// A returned part is in the spool if it was [spooled](Durability::Spooled). A record that does not [count as
-    /// logged](WriterSettings::with_acknowledge_at) yet is still pending in its manager.
-    pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
-        let unstored = self.flush(timeout).await;
-        // The task may have ended already.
-        let _ = self.commands.send(Command::Stop);
-        unstored
     }
 }
 

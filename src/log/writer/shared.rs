@@ -11,6 +11,7 @@ use super::call::Gap;
 use super::spans::Spans;
 use super::status::{Counters, Status};
 use super::{Durability, Part, Unstored, unpoisoned};
+use crate::log::redaction::Redactors;
 use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, WriterLease};
 use crate::manager::Receipt;
 use crate::message::{Position, Record};
@@ -51,7 +52,11 @@ pub(super) enum Command {
     },
     /// The record of a dead letter is stored.
     Retried(Arc<CallShared>, Record),
-    Stop,
+    /// Ends the task at the deadline, or earlier if everything is stored. The sender is dropped with the task.
+    Stop {
+        deadline: Instant,
+        ended: oneshot::Sender<Vec<Unstored>>,
+    },
 }
 
 /// The dead letters in memory, and the keys of those that the spool still has though they are discarded.
@@ -107,6 +112,7 @@ pub(super) struct Shared {
     pub budget: Budget,
     pub max_call_bytes: usize,
     pub acknowledge_at: Durability,
+    pub redactors: Redactors,
     /// The parts that were not stored when the task ended.
     pub leftovers: OnceLock<Vec<Unstored>>,
     /// Notified when memory is released.

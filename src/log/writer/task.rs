@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
@@ -16,7 +16,7 @@ use super::flush::Flush;
 use super::operation::{Attempted, Attempts};
 use super::shared::{Command, Shared};
 use super::spooling::{Spooling, next_done};
-use super::{Part, WriterSettings, unpoisoned};
+use super::{Part, Unstored, WriterSettings, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallId, CallLog, DeadLetter};
 
@@ -25,7 +25,9 @@ use crate::log::{CallId, CallLog, DeadLetter};
 pub struct WriterTask {
     pub(super) settings: WriterSettings,
     pub(super) shared: Arc<Shared>,
-    inbox: mpsc::UnboundedReceiver<Command>,
+    pub(super) inbox: mpsc::UnboundedReceiver<Command>,
+    /// The deadline of a stop, and those who wait for it.
+    pub(super) stopping: Option<(Instant, Vec<oneshot::Sender<Vec<Unstored>>>)>,
     pub(super) calls: BTreeMap<Key, CallState>,
     pub(super) attempts: Attempts,
     pub(super) running: JoinSet<Attempted>,
@@ -65,6 +67,7 @@ impl WriterTask {
             settings,
             shared,
             inbox,
+            stopping: None,
             calls: BTreeMap::new(),
             running: JoinSet::new(),
             keys: HashMap::new(),
@@ -98,13 +101,10 @@ impl WriterTask {
                 received = self.inbox.recv_many(&mut commands, COMMANDS_PER_TURN), if is_open => {
                     if received == 0 {
                         is_open = false;
-                        end = Some(from_now(LINGER_AT_END));
+                        end = Some(self.stopping.as_ref().map_or_else(|| from_now(LINGER_AT_END), |(stop, _)| *stop));
                         self.schedule_now(None);
                     }
                     for command in commands.drain(..) {
-                        if let Command::Stop = command {
-                            return;
-                        }
                         self.handle(command);
                     }
                 }

@@ -70,6 +70,9 @@ impl Tool {
 
     /// Sets which arguments mean the same act; by default, equal ones. The first are those of the earlier call. If
     /// `is_same` panics, they do not.
+    ///
+    /// If the log [redacts](crate::log::WriterSettings::with_redactor), the calls of an earlier process have redacted
+    /// arguments. `is_same` then gets the redacted arguments of both calls, too, and is believed if it returns `true`.
     #[must_use]
     pub fn same_act(mut self, is_same: impl Fn(&Value, &Value) -> bool + Send + Sync + 'static) -> Self {
         self.acting.same_act = Some(Arc::new(is_same));

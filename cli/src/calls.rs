@@ -1,0 +1,73 @@
+//! [`Calls`]: the calls of a day, one after the other.
+
+use std::collections::VecDeque;
+
+use verbale::log::{CallHeader, CallQuery, Day, LogError, LogErrorKind, LoggedCall, Tenant};
+
+use crate::failure::Failure;
+use crate::log::Log;
+
+/// The calls on a page of the log.
+const PAGE: u16 = 1_000;
+
+/// Reads the calls of a day, newest first. It holds one call and a page of headers.
+pub struct Calls<'a> {
+    log: &'a Log,
+    query: CallQuery,
+    page: VecDeque<CallHeader>,
+    unreadable: VecDeque<LogError>,
+    is_last: bool,
+}
+
+/// A call of a day.
+#[expect(clippy::large_enum_variant, reason = "nearly all calls can be read")]
+pub enum Found {
+    Call(CallHeader, LoggedCall),
+    /// A call, or its header, cannot be read. Other calls can.
+    Unreadable(LogError),
+}
+
+impl<'a> Calls<'a> {
+    pub fn of_day(log: &'a Log, day: Option<Day>, tenant: Option<String>) -> Result<Self, Failure> {
+        let day = day.ok_or_else(|| Failure::Usage("name a call, or a --day".to_owned()))?;
+        let mut query = CallQuery::of_day(day);
+        query.tenant = tenant.map(Tenant::new).transpose()?;
+        query.limit = PAGE;
+        Ok(Self { log, query, page: VecDeque::new(), unreadable: VecDeque::new(), is_last: false })
+    }
+
+    /// Returns the next call. A call that was erased since it was listed is left out.
+    ///
+    /// Returns an error if the log cannot be read now.
+    pub async fn next(&mut self) -> Result<Option<Found>, Failure> {
+        loop {
+            // A log in files never waits, so nothing else would notice an interruption.
+            tokio::task::yield_now().await;
+            if let Some(error) = self.unreadable.pop_front() {
+                return Ok(Some(Found::Unreadable(error)));
+            }
+            let Some(header) = self.page.pop_front() else {
+                if self.is_last {
+                    return Ok(None);
+                }
+                self.turn_page().await?;
+                continue;
+            };
+            match self.log.read_call(header.call_id()).await {
+                Ok(call) if call.is_empty() => {}
+                Ok(call) => return Ok(Some(Found::Call(header, call))),
+                Err(error) if error.kind() == LogErrorKind::Erased => {}
+                Err(error) if error.is_retryable() => return Err(error.into()),
+                Err(error) => return Ok(Some(Found::Unreadable(error))),
+            }
+        }
+    }
+
+    async fn turn_page(&mut self) -> Result<(), Failure> {
+        let page = self.log.list_calls(&self.query).await?;
+        self.is_last = page.next.is_none();
+        (self.page, self.unreadable) = (page.calls.into(), page.unreadable.into());
+        self.query.after = page.next;
+        Ok(())
+    }
+}
