@@ -7,7 +7,7 @@ use std::time::Duration;
 use verbale::MessageId;
 use verbale::call::{CallBuilder, CallHost, CallSession};
 use verbale::clock::{Clock, IdSource, SystemIds};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogError, LogWriter, LoggedCall, WriterSettings};
 
@@ -30,7 +30,7 @@ impl Log {
     pub async fn open(pace: &Pace, directory: Option<&Path>, resume: Option<&str>) -> Result<Self, CallError> {
         let database = directory.map_or_else(EmbeddedDynamo::in_memory, EmbeddedDynamo::open)?;
         let client = database.client();
-        create_table(&client, &Table::default()).await?;
+        create_table(&client, "verbale").await?;
         let log = Arc::new(DynamoLog::new(client));
         let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
         // The task ends after the last handle is dropped.

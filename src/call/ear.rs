@@ -161,9 +161,9 @@ impl CallEar {
                 }
                 self.note_heard(speech, core);
                 core.is_to_be_logged = true;
-                Effect::Applied
+                Effect::APPLIED
             }
-            Err(ignored) => Effect::Ignored(ignored),
+            Err(ignored) => Effect::ignored(ignored),
         }
     }
 

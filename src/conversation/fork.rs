@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use crate::conversation::state::Attached;
 use crate::log::CallId;
-use crate::manager::ForkError;
+use crate::manager::{ManagerError, Refusal};
 use crate::message::{Contents, ForkedFrom, MessageId};
 use crate::model::NoResult;
 use crate::turn::{Host, Manager};
@@ -30,21 +30,21 @@ impl Conversation {
     /// The fork has neither a log nor an observer. The result of a tool that is running goes only to this conversation;
     /// in the fork, the tool call gets an error result, because its outcome is unknown there.
     ///
-    /// Returns [`ForkError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
-    pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ForkError> {
+    /// Returns [`ManagerError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
+    pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ManagerError> {
         self.check_id(&id)?;
         self.fork_with(id, |manager| manager.fork(at, self.id().as_str()))
     }
 
     /// Returns a [fork](Self::fork) that ends with `message`, and in which `message` has these new contents.
     ///
-    /// Returns [`ForkError`] if the message cannot be edited, or if `id` is the id of this conversation.
+    /// Returns [`ManagerError`] if the message cannot be edited, or if `id` is the id of this conversation.
     pub fn fork_edited(
         &self,
         message: &MessageId,
         contents: impl Into<Contents>,
         id: CallId,
-    ) -> Result<Self, ForkError> {
+    ) -> Result<Self, ManagerError> {
         self.check_id(&id)?;
         self.fork_with(id, |manager| manager.edit(message, contents, self.id().as_str()))
     }
@@ -74,7 +74,7 @@ impl Conversation {
     }
 
     /// Refuses the same id, because a log would mix up the records of the two.
-    fn check_id(&self, id: &CallId) -> Result<(), ForkError> {
-        if id == self.id() { Err(ForkError::SameConversation) } else { Ok(()) }
+    fn check_id(&self, id: &CallId) -> Result<(), ManagerError> {
+        if id == self.id() { Err(Refusal::SameConversation.into()) } else { Ok(()) }
     }
 }

@@ -156,7 +156,7 @@ impl Stream for Run {
             state = match state {
                 State::Failed(error) => return Poll::Ready(Some(Err(error))),
                 State::Idle(attachment) if !attachment.0.with(|core| core.is_answerable()) => {
-                    State::Over(VecDeque::new(), Some(Problem::NothingToAnswer.into()))
+                    State::Over(VecDeque::new(), Some(Problem::NOTHING_TO_ANSWER.into()))
                 }
                 State::Idle(attachment) => {
                     let turn = attachment.0.with(Core::begin_turn);
@@ -200,7 +200,7 @@ fn error_of(end: TurnEnd) -> Option<ConversationError> {
         TurnEnd::Cut(reason) => Problem::Cut { reason },
         TurnEnd::Failed(failure) => match failure {
             TurnFailure::NoModel => ConfigError::NoModel.into(),
-            TurnFailure::NothingToAnswer => Problem::NothingToAnswer,
+            TurnFailure::NothingToAnswer => Problem::NOTHING_TO_ANSWER,
             TurnFailure::Model(error) => error.into(),
             TurnFailure::Blank => Problem::Blank,
             TurnFailure::TooManyToolRounds { max } => Problem::TooManyToolRounds { max },

@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use super::config::{Config, Retention};
+use super::config::Config;
 use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
@@ -79,7 +79,7 @@ impl State {
 
     /// Returns whether messages leave memory once a summary covers them and the log has them.
     fn releases(&self) -> bool {
-        self.core.writer.is_some() && self.config.retention() == Retention::UntilStored
+        self.core.writer.is_some() && !self.config.keeps_all_messages()
     }
 
     /// Prunes messages over the limit, and those that may be released.

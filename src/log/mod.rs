@@ -78,6 +78,5 @@ pub use span::Span;
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureChange, TenureStep};
-pub use writer::{
-    CallWriter, DeadLetters, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
-};
+pub(crate) use writer::Submitted;
+pub use writer::{CallWriter, Durability, LogWriter, Status, Unstored, WriterSettings, WriterTask};

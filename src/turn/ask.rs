@@ -60,11 +60,11 @@ impl Deadlines {
     /// Returns the deadline of the next event, the event, and the length of the wait.
     fn next(&self, setup: &Setup, has_begun: bool) -> (Instant, Wait, Duration) {
         let next = match has_begun {
-            false => (self.first_token, Wait::FirstToken, setup.first_token_timeout),
-            true => (from_now(setup.event_timeout), Wait::NextEvent, setup.event_timeout),
+            false => (self.first_token, Wait::FIRST_TOKEN, setup.first_token_timeout),
+            true => (from_now(setup.event_timeout), Wait::NEXT_EVENT, setup.event_timeout),
         };
         match self.turn {
-            Some((deadline, timeout)) if deadline < next.0 => (deadline, Wait::WholeAnswer, timeout),
+            Some((deadline, timeout)) if deadline < next.0 => (deadline, Wait::WHOLE_ANSWER, timeout),
             _ => next,
         }
     }

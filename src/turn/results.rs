@@ -6,7 +6,7 @@ use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use super::limit::bounded;
-use crate::manager::ManagerError;
+use crate::manager::{ManagerError, Refusal};
 use crate::message::{Content, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
 
@@ -38,7 +38,7 @@ impl Core {
         let is_known = self.manager.invoked(&id).is_some();
         match self.manager.add_user(content.clone()) {
             Ok(entry) => ear.added(None, entry.message(), &[content]),
-            Err(ManagerError::SecondResult { .. }) => {
+            Err(ManagerError(Refusal::SecondResult { .. })) => {
                 if !self.replaces_unknown(&result) {
                     return Err(ResultRefused::SecondResult);
                 }

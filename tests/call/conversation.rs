@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallBuilder, CallSession, ReplyEnd, SessionError};
+use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::conversation::ConversationErrorKind::InUse;
-use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
+use verbale::conversation::{ConversationError, ConversationErrorKind, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
@@ -44,7 +44,7 @@ async fn live_call_is_found_among_conversations() {
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
     // Only one owner may take the turns.
-    assert!(matches!(CallBuilder::of(&conversation).open(), Err(SessionError::InUse)));
+    assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), ConversationErrorKind::InUse);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
@@ -87,6 +87,8 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
         edit.add_system("The office closes at six.").unwrap();
+        let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
+        assert_eq!(edit.set_data(&unknown, "ticket", 7).unwrap_err().kind(), ConversationErrorKind::NotFound);
     });
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();

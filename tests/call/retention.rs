@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, Effect, Played};
-use verbale::conversation::{Config, Conversation, Retention};
+use verbale::call::{CallSession, Played};
+use verbale::conversation::{Config, Conversation};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::HeardSource;
 use verbale::model::{StopReason, Tool, ToolSpec};
@@ -83,7 +83,7 @@ async fn unknown_act_stays_until_its_outcome_is_known() {
     turns(&call, 12).await;
     assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
     let of_call = ToolCall::new("c1", "ship", verbale::Value::Null).unwrap();
-    assert_eq!(call.tool_result(of_call.success(["parcel 7"])), Effect::Applied);
+    assert!(call.tool_result(of_call.success(["parcel 7"])).is_applied());
     turns(&call, 12).await;
     assert!(in_memory(call.conversation()) <= 14, "{}", in_memory(call.conversation()));
     call.close("hangup", Duration::from_secs(5)).await.unwrap();
@@ -96,7 +96,7 @@ async fn unknown_act_stays_until_its_outcome_is_known() {
 #[tokio::test(start_paused = true)]
 async fn everything_stays_if_it_is_to_or_if_nothing_is_logged() {
     let (model, log) = (Scripted::default(), Arc::new(MemoryLog::new()));
-    let call = open(&model, &log, |config| config.with_retention(Retention::Everything));
+    let call = open(&model, &log, |config| config.with_all_messages(true));
     turns(&call, 20).await;
     assert_eq!(call.conversation().read(MessagesManager::pruned), 0);
     let unlogged = builder(&model).config(policy).open().unwrap();
@@ -121,7 +121,7 @@ async fn late_report_reaches_the_log_or_is_ignored() {
     let report = |speech| call.playback_interrupted(speech, Played::Words("Your order".to_owned()), call.now_ms());
     let speech = interrupted().await;
     assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
-    assert_eq!(report(speech), Effect::Applied);
+    assert!(report(speech).is_applied());
     pass(5_000).await;
     let records = log.read_call(call.conversation().id()).await.unwrap().records;
     let heard = |record: &Record| record.heard().is_some_and(|heard| heard.source() == HeardSource::WordTiming);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use tokio::time::sleep;
 use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
-use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, LogWriter, SpoolSettings, WriterSettings};
 use verbale::message::ToolError;
@@ -140,7 +140,7 @@ impl Sums {
 /// Plays a call. Returns the cost of its messages.
 async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdown) -> Sums {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client.clone()).with_layout(played.layout).with_compression(played.is_compressed);
     let log = Arc::new(log);
     let mut settings = WriterSettings::default();

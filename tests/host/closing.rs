@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::HostError;
 use verbale::log::{LogErrorKind, MemoryLog};
 use verbale::testing::LogFault;
 
@@ -51,7 +50,7 @@ async fn reason_that_a_header_cannot_hold_leaves_the_call_open() {
     let host = host(log.clone());
     let call = open(&host, "CA1").await.unwrap();
     let refused = host.close(&id("CA1"), "", TIMEOUT).await.unwrap_err();
-    assert!(matches!(refused, HostError::Log(error) if error.kind() == LogErrorKind::Invalid));
+    assert_eq!(refused.log_error().unwrap().kind(), LogErrorKind::Invalid);
     assert!(Arc::ptr_eq(&host.get(&id("CA1")).unwrap(), &call.session));
     ask(&call.session, "How are you?").await;
     host.close(&id("CA1"), "hangup", TIMEOUT).await.unwrap().unwrap();

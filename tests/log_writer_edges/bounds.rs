@@ -31,7 +31,7 @@ async fn dead_letter_does_not_block_its_call() {
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     say(&mut manager, &["Hello!"]);
-    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,7 +51,7 @@ async fn custom_data_counts_towards_the_limits() {
     }
     let submitted = call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    assert!(submitted.is_full, "{} records of 50,000 bytes each fit into 100,000", submitted.records);
+    assert!(submitted < 50, "{submitted} records of 50,000 bytes each fit into 100,000");
     assert!(writer.status().spooled <= 2, "{:?}", writer.status());
 }
 

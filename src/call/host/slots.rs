@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
 
-use super::HostError;
 use crate::call::session::CallSession;
+use crate::conversation::Problem;
 use crate::log::{CallId, LogErrorKind};
 
 /// The calls of a host, by id.
@@ -52,13 +52,13 @@ pub(super) enum Closable {
 impl Slots {
     /// Claims a call that is not live here, or is no longer.
     ///
-    /// Returns [`HostError::Draining`] if the host is draining.
-    pub fn to_open(self: &Arc<Self>, call_id: &CallId) -> Result<Openable, HostError> {
+    /// Returns [`Problem::Draining`] if the host is draining.
+    pub fn to_open(self: &Arc<Self>, call_id: &CallId) -> Result<Openable, Problem> {
         let mut ended = None;
         loop {
             let mut state = self.state();
             if state.is_draining {
-                return Err(HostError::Draining { call_id: call_id.clone() });
+                return Err(Problem::Draining { call_id: call_id.clone() });
             }
             match state.by_id.get(call_id) {
                 Some(Slot::Busy(done)) => return Ok(Openable::Busy(done.clone())),

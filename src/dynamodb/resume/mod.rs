@@ -161,7 +161,7 @@ impl DynamoLog {
     }
 
     /// Returns the update of a step. Its condition names the epoch and the nonce that the header must have, so it can
-    /// neither create a header nor apply late, behind another write of the header.
+    /// neither create a header nor apply late, after another write of the header.
     fn tenure_update(&self, call_id: &CallId, change: &TenureChange) -> UpdateItemFluentBuilder {
         let request = self.header_update(call_id);
         let mut condition = request.get_condition_expression().clone().unwrap_or_default();

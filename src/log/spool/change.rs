@@ -82,7 +82,7 @@ pub(crate) struct SpooledCall {
 /// A part of a call that will never be stored as it is, kept with the reason: the log refuses it for good, or it cannot
 /// be redacted.
 ///
-/// [`DeadLetters`](crate::log::DeadLetters) lists the dead letters, stores them after all, and discards them.
+/// [`LogWriter`](crate::log::LogWriter) lists the dead letters, stores them after all, and discards them.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {

@@ -22,10 +22,9 @@ pub struct CallWriter {
     ended: Option<CallEnd>,
 }
 
-/// The result of [`CallWriter::submit`].
+/// The result of submitting changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Submitted {
+pub(crate) struct Submitted {
     /// The number of records that were accepted.
     pub records: usize,
     /// True if the limits left no room for the remaining records. They stay pending in the manager until the next turn.
@@ -55,7 +54,8 @@ impl CallWriter {
         self.ended.as_ref()
     }
 
-    /// Submits every change since the last call of this method. First [acknowledges](Self::acknowledge) stored changes.
+    /// Submits every change since the last call of this method, and returns the number of records that were accepted. First
+    /// [acknowledges](Self::acknowledge) stored changes.
     ///
     /// Never blocks. The cost depends on the new changes only, not on those that are already queued. `last` is as in
     /// [`changes`](MessagesManager::changes). Changes that exceed the limits stay pending in the manager.
@@ -65,6 +65,14 @@ impl CallWriter {
     /// was stopped. The new changes stay pending then. Changes that were submitted earlier and not stored have become
     /// [dead letters](crate::log::DeadLetter) if the call was taken over, and were dropped if it was erased.
     pub fn submit<W: MessageWrapper>(
+        &self,
+        manager: &mut MessagesManager<W>,
+        last: LastMessage,
+    ) -> Result<usize, LogError> {
+        Ok(self.try_submit(manager, last)?.records)
+    }
+
+    fn try_submit<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
         last: LastMessage,
@@ -114,7 +122,7 @@ impl CallWriter {
         open_from: Option<Position>,
     ) -> Result<Submitted, LogError> {
         let before = std::mem::replace(&mut *unpoisoned(&self.call.open_from), open_from);
-        let submitted = self.submit(manager, LastMessage::Include)?;
+        let submitted = self.try_submit(manager, LastMessage::Include)?;
         if submitted.records == 0 && before != open_from {
             // The waiting records may be due now.
             self.commands.send(Command::Records(self.call.clone(), Vec::new())).map_err(|_| LogError::stopped())?;
@@ -176,7 +184,7 @@ impl CallWriter {
         loop {
             // Registered before `submit`, so that room freed in between is not missed.
             let room = self.room();
-            if !self.submit(manager, LastMessage::Include)?.is_full {
+            if !self.try_submit(manager, LastMessage::Include)?.is_full {
                 break;
             }
             if Instant::now() > deadline || timeout_at(deadline, room).await.is_err() {

@@ -47,11 +47,10 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-pub use call_writer::{CallWriter, Submitted};
-pub use letters::DeadLetters;
+pub use call_writer::CallWriter;
+pub(crate) use call_writer::Submitted;
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
-pub use takeover::Takeover;
 pub use task::WriterTask;
 pub use unstored::Unstored;
 
@@ -163,14 +162,14 @@ impl LogWriter {
     ///
     /// Reads and restores the call first, and then decides to take it over: until then nothing is written. Requests that
     /// time out or are throttled are retried until `timeout` has passed. If the takeover fails later, the older writer
-    /// takes its call back. [`with_takeover`](WriterSettings::with_takeover) has the policy.
+    /// takes its call back. [`with_takeover_after`](WriterSettings::with_takeover_after) spares a live writer.
     ///
     /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
     /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
     /// The call is restored from what there is. [`left_out`](MessagesManager::left_out) names each record that is missing
     /// or cannot be read, and each dead letter of this process and its spool, with the position and the reason. A message
-    /// that was left out keeps its number. [`DeadLetters::retry`] can store a dead letter in its place.
+    /// that was left out keeps its number. [`retry_dead_letter`](Self::retry_dead_letter) can store a dead letter in its place.
     /// [`CallWriter::ended`] says how the call had ended.
     ///
     /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
@@ -183,7 +182,7 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let here = self.dead_letters().list(Some(call_id)).await?;
+        let here = self.dead_letters(Some(call_id)).await?;
         let mut logged = self.take_over(call_id, deadline).await?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");

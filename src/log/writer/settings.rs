@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Durability, Takeover};
+use super::Durability;
 use crate::clock::{Randomness, SystemRandomness, backoff, with_jitter};
 use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
@@ -23,7 +23,7 @@ pub struct WriterSettings {
     pub(super) max_bytes: usize,
     acknowledge_at: Option<Durability>,
     randomness: Arc<dyn Randomness>,
-    pub(super) takeover: Takeover,
+    pub(super) takeover_after: Option<Duration>,
     pub(super) lease_renewal: Option<Duration>,
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) redactors: Redactors,
@@ -49,7 +49,7 @@ impl Default for WriterSettings {
             max_bytes: 256 << 20,
             acknowledge_at: None,
             randomness: Arc::new(SystemRandomness),
-            takeover: Takeover::Now,
+            takeover_after: None,
             lease_renewal: None,
             spool: None,
             redactors: Redactors::default(),
@@ -162,15 +162,20 @@ impl WriterSettings {
         self
     }
 
-    /// Sets when [`resume`](super::LogWriter::resume) takes a call over; at once by default.
+    /// Makes [`resume`](super::LogWriter::resume) take a call over only if the header of the call has not changed for
+    /// `silence`, so that its writer seems dead. All writers have to [renew their leases](Self::with_lease_renewal) more
+    /// often than this. Resuming takes at least this long.
+    ///
+    /// By default, a call is taken over at once, whether its writer is alive or not. If another process is taking the call
+    /// over, `resume` waits until that process has been silent for 5 s.
     #[must_use]
-    pub fn with_takeover(mut self, takeover: Takeover) -> Self {
-        self.takeover = takeover;
+    pub fn with_takeover_after(mut self, silence: Duration) -> Self {
+        self.takeover_after = Some(silence);
         self
     }
 
     /// Makes the writer renew its leases: it changes the header of each live call this often, so that
-    /// [`Takeover::IfSilentFor`] can tell whether its writer is alive. Off by default.
+    /// [`with_takeover_after`](Self::with_takeover_after) can tell whether its writer is alive. Off by default.
     ///
     /// Each renewal writes the header, which costs as much as closing a call: 2 write units in DynamoDB, or 3 with a
     /// caller. Renewed every 10 s, a call of 5 minutes costs 60 write units more.

@@ -185,7 +185,7 @@ async fn long_answer_is_cut_to_the_limit() {
 }
 
 fn timed_out(error: &ModelError, after: Duration) -> bool {
-    *error.kind() == Failure::TimedOut { wait: Wait::WholeAnswer, after }
+    *error.kind() == Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after }
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,7 +202,7 @@ async fn summary_times_out() {
 async fn every_failure_is_reported() {
     let blank = || Failure::Malformed("the summary is blank".to_owned());
     let filtered = Failure::Refused("a guardrail or content filter removed the summary".to_owned());
-    let late = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_millis(1_500) };
+    let late = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_millis(1_500) };
     let failed = |kind| vec![text("They"), Err(ModelError::new(kind, Partial::default()))];
     for (events, expected, retryable) in [
         (said(" \u{200b}\n"), blank(), true),

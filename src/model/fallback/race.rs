@@ -223,7 +223,7 @@ impl Race {
             return;
         }
         let after = self.model.patience.unwrap_or_default();
-        let failure = Failure::TimedOut { wait: Wait::FirstToken, after };
+        let failure = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after };
         self.lose(attempt, ModelError::new(failure, Partial::default()), next);
     }
 }

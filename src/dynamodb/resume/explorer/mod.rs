@@ -194,7 +194,7 @@ fn spans_lose_nothing() {
     assert_holds(LATE_SPAN);
 }
 
-/// A span behind a gap, and a server that gets there.
+/// A span after a gap, and a server that gets there.
 const LATE_SPAN: Limits = Limits { messages: 4, span: Some(2), dead_letters: 1, reclaims: 0, writes: 2, ..CALM };
 
 #[test]
