@@ -118,7 +118,9 @@ impl<M: Model> ModelSummarizer<M> {
                 return Err(ModelError::new(blank, Partial::default()));
             }
             let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
-            if answer.is_cut && answer.text.len() < LEAST_BYTES && !text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
+            if answer.is_cut
+                && answer.text.len() < LEAST_BYTES
+                && !text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
             {
                 // A fragment of a sentence says nothing, and the next answer would be cut off as well.
                 break;
