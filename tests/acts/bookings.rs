@@ -16,6 +16,7 @@ use super::world::{Effect, World};
 pub enum Kind {
     /// It may act, and may be repeated.
     Repeatable,
+    RepeatableExternal,
     Once,
     OnceExternal,
     OnceLookedUp,
@@ -25,8 +26,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Repeatable,
+        Self::RepeatableExternal,
         Self::Once,
         Self::OnceExternal,
         Self::OnceLookedUp,
@@ -38,6 +40,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Repeatable => "repeatable",
+            Self::RepeatableExternal => "repeatable_external",
             Self::Once => "once",
             Self::OnceExternal => "once_external",
             Self::OnceLookedUp => "once_looked_up",
@@ -52,7 +55,7 @@ impl Kind {
     }
 
     pub fn acts_once(self) -> bool {
-        self != Self::Repeatable
+        !matches!(self, Self::Repeatable | Self::RepeatableExternal)
     }
 
     fn deduplicates(self) -> bool {
@@ -60,7 +63,7 @@ impl Kind {
     }
 
     pub fn is_external(self) -> bool {
-        matches!(self, Self::OnceExternal | Self::KeyExternal)
+        matches!(self, Self::RepeatableExternal | Self::OnceExternal | Self::KeyExternal)
     }
 
     fn is_looked_up(self) -> bool {

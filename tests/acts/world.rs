@@ -126,7 +126,7 @@ impl World {
             interruptions: level([0, 20, 50]),
             slowest_ms: level([2_000, 12_000, 30_000]),
             wants_again: below(3) == 0,
-            kinds: Kind::ALL.into_iter().filter(|_| below(2) == 0).chain([Kind::ALL[below(7) as usize]]).collect(),
+            kinds: Kind::ALL.into_iter().filter(|_| below(2) == 0).chain([Kind::ALL[below(8) as usize]]).collect(),
             redacts: seed % 3 == 0,
             wishes: 1 + below(4),
             away,
