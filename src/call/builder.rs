@@ -169,8 +169,11 @@ impl CallBuilder {
             });
             added.map_err(SessionError::Manager)?;
         }
-        if let Some(writer) = self.log {
-            conversation.log(writer);
+        match (self.log, conversation.writer()) {
+            (Some(writer), _) => conversation.log(writer),
+            // The conversation may have been a call that was closed.
+            (None, Some(writer)) => writer.reopen(),
+            (None, None) => {}
         }
         conversation.with(|core| {
             core.end_open_calls(&NoResult::TakenOver);
