@@ -127,7 +127,7 @@ impl World {
             slowest_ms: level([2_000, 12_000, 30_000]),
             wants_again: below(3) == 0,
             kinds: Kind::ALL.into_iter().filter(|_| below(2) == 0).chain([Kind::ALL[below(8) as usize]]).collect(),
-            redacts: seed % 3 == 0,
+            redacts: seed.is_multiple_of(3),
             wishes: 1 + below(4),
             away,
             lives: 1 + below(4),
@@ -136,7 +136,7 @@ impl World {
         let shared = Shared {
             dice,
             begun: Instant::now(),
-            log: Arc::new(if seed % 2 == 0 { MemoryLog::new() } else { MemoryLog::new().with_spans() }),
+            log: Arc::new(if seed.is_multiple_of(2) { MemoryLog::new() } else { MemoryLog::new().with_spans() }),
             plan: plan.clone(),
             is_calm: AtomicBool::new(false),
             truth: Mutex::default(),
