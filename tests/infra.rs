@@ -39,6 +39,20 @@ fn stack_creates_the_table_of_the_code() {
 }
 
 #[test]
+fn readme_names_every_kind_of_item() {
+    let readme = include_str!("../infra/README.md");
+    let (_, list) = readme.split_once("The attribute `entity` is").unwrap();
+    let (list, _) = list.split_once("An erased item").unwrap();
+    let names =
+        include_str!("../src/dynamodb/names.rs").lines().filter_map(|line| line.strip_prefix("pub const ENTITY_"));
+    let kinds: Vec<&str> = names.map(|line| line.split('"').nth(1).unwrap()).collect();
+    assert_eq!(kinds.len(), 9);
+    for kind in kinds {
+        assert!(list.contains(&format!("`{kind}`")), "{kind}");
+    }
+}
+
+#[test]
 fn module_creates_the_table_of_the_code() {
     let module = terraform();
     let table = &module["resource"]["aws_dynamodb_table"]["log"];

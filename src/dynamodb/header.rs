@@ -90,9 +90,13 @@ fn to_item(header: &CallHeader) -> Result<Item, LogError> {
 /// Returns the header that an item stores, even if the item has expired.
 pub(super) fn from_item(item: &Item) -> Result<CallHeader, LogError> {
     let key = ItemKey::of_item(item)?;
-    item::check_schema(item, &key)?;
+    if item::has_schema(item) {
+        item::check_schema(item, &key)?;
+    }
     let read = || {
-        let mut header = CallHeader::new(key.call_id.clone(), item::read_number(item, names::STARTED)?).ok()?;
+        let listed = || item::read_text(item, names::DAY_SORT_KEY)?.split('#').next()?.parse().ok();
+        let started_ms = item::read_number(item, names::STARTED).or_else(listed)?;
+        let mut header = CallHeader::new(key.call_id.clone(), started_ms).ok()?;
         if let Some(tenant) = item.get(names::TENANT) {
             header = header.with_tenant(Tenant::new(tenant.as_s().ok()?.as_str()).ok()?);
         }
@@ -106,19 +110,18 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, LogError> {
         if let Some(at_s) = expires_at_s.or_else(|| item::read_number(item, names::EXPIRY)) {
             header = header.with_expires_at(at_s);
         }
-        let call_end = match item::read_number(item, names::ENDED) {
-            None => None,
-            Some(at_ms) => Some(call_end(item, at_ms)?),
-        };
+        let call_end = item::read_number(item, names::ENDED).and_then(|at_ms| call_end(item, at_ms));
         Some(header.with_state(tenure(item), call_end, item.contains_key(names::HELD)))
     };
     read().ok_or_else(|| {
-        let reason = "a header needs `started`, a valid `caller` and `attributes` if it has them, and `reason`, `messages` and `summaries` if it has `ended`";
+        let reason = "a header needs `started`, and a valid `caller` and `attributes` if it has them";
         item::unreadable(&key, AttributeError::new(reason))
     })
 }
 
+/// Returns the end of a call, also if the header is damaged: that the call has ended is not forgotten.
 fn call_end(item: &Item, at_ms: i64) -> Option<CallEnd> {
-    let count = |name| item::read_number(item, name);
-    CallEnd::new(at_ms, item::read_text(item, names::REASON)?, count(names::MESSAGES)?, count(names::SUMMARIES)?).ok()
+    let count = |name| item::read_number(item, name).unwrap_or_default();
+    let end = |reason: &str| CallEnd::new(at_ms, reason, count(names::MESSAGES), count(names::SUMMARIES)).ok();
+    item::read_text(item, names::REASON).and_then(end).or_else(|| end("unknown"))
 }

@@ -80,6 +80,11 @@ pub(super) fn check_schema(item: &Item, key: &ItemKey) -> Result<(), LogError> {
     Err(error::unreadable(format!("{key} has {version}; read it with the version that wrote it")))
 }
 
+/// Returns whether the item says which version wrote it. One that does not is damaged.
+pub(super) fn has_schema(item: &Item) -> bool {
+    read_number::<u32>(item, names::VERSION).is_some()
+}
+
 pub(super) fn not_storable(key: &ItemKey, source: AttributeError) -> LogError {
     let message = format!("{key} cannot be stored as an item; nothing was written: report this as a bug");
     LogError::new(LogErrorKind::Refused, message).with_source(source)
@@ -149,7 +154,10 @@ pub(super) fn is_fence(item: &Item) -> bool {
 }
 
 pub(super) fn is_span(item: &Item) -> bool {
-    read_text(item, names::ENTITY) == Some(names::ENTITY_SPAN)
+    match read_text(item, names::ENTITY) {
+        Some(entity) => entity == names::ENTITY_SPAN,
+        None => read_number(item, names::VERSION) == Some(names::SPAN_VERSION),
+    }
 }
 
 /// Returns the name of the number that grows with each change of a message, summary or span.

@@ -22,10 +22,6 @@ pub const REVISION: &str = "revision";
 pub const ID: &str = "id";
 /// Attribute (N) of a message: its number in the call, from 0.
 pub const SEQ: &str = "seq";
-/// Attribute (N) of a summary: the `seq` of the last message that it covers.
-pub const AFTER: &str = "after";
-/// Attribute (N) of a summary: its number among those of the call, from 1.
-pub const SUMMARY: &str = "summary";
 /// Attribute (N), optional: the time after which DynamoDB may delete the item, in seconds since the Unix epoch. The table's
 /// [time to live](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html).
 pub const EXPIRES_AT: &str = "expires_at";

@@ -3,20 +3,17 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use super::{Item, item, names, span};
+use super::{Item, item, keys, span};
 use crate::message::Position;
 
 /// Returns the positions of messages and summaries. A span takes those of all its messages.
 pub(super) fn of_items(visible: &[Item]) -> BTreeSet<Position> {
     let mut positions = BTreeSet::new();
     for item in visible {
-        let summary = item::read_number::<u32>(item, names::SUMMARY).and_then(NonZeroU32::new);
-        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ });
-        match (span::of_item(item), seq, summary) {
-            (Some(span), ..) => positions.extend((span.first()..=span.last()).map(Position::message)),
-            (None, Some(seq), Some(number)) => drop(positions.insert(Position::summary(seq, number))),
-            (None, Some(seq), None) => drop(positions.insert(Position::message(seq))),
-            (None, None, _) => {}
+        match span::of_item(item) {
+            Some(span) => positions.extend((span.first()..=span.last()).map(Position::message)),
+            // The key of a damaged item is intact.
+            None => positions.extend(item::sort_key(item).and_then(keys::position_of)),
         }
     }
     positions

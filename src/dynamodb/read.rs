@@ -26,8 +26,8 @@ impl DynamoLog {
     ///
     /// Reads consistently, so every acknowledged write is included. Takes one request per MB.
     ///
-    /// Leaves out items that are no valid records. Returns an error if the call was erased, if the header is not valid, if an
-    /// item has an unknown schema version, or if its key is not that of a record.
+    /// Leaves out items that are no valid records. Returns an error if the call was erased, if the header is not valid, or if
+    /// an item has the schema version of another library.
     pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let items = self.items(call_id).await?;
         let now_s = self.now_s();
@@ -97,7 +97,11 @@ pub(super) fn logged(
     let mut left_out = BTreeMap::new();
     for item in items {
         let key = ItemKey::of_item(&item)?;
-        item::check_schema(&item, &key)?;
+        let schema = item::check_schema(&item, &key);
+        if item::has_schema(&item) {
+            // A newer version knows what the item says.
+            schema.clone()?;
+        }
         let epoch = item::epoch(&item);
         let mut add = |position: Position, record: Result<Record, LogError>| match record {
             Ok(record) => {
@@ -113,14 +117,13 @@ pub(super) fn logged(
         };
         if let Some(span) = span::of_item(&item) {
             for seq in span.first()..=span.last() {
-                add(Position::message(seq), span::record(&item, &key.call_id, seq));
+                add(Position::message(seq), schema.clone().and_then(|()| span::record(&item, &key.call_id, seq)));
             }
             call.spans.push(span);
         } else {
-            match (from_item(item), keys::position_of(&key.sort_key)) {
-                (record, Some(position)) => add(position, record),
-                (Ok(_), None) => {}
-                (Err(error), None) => return Err(error),
+            match keys::position_of(&key.sort_key) {
+                Some(position) => add(position, from_item(item)),
+                None => tracing::warn!(%key, "an item of another program is left out of its call"),
             }
         }
     }

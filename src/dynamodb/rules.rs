@@ -222,16 +222,23 @@ fn older(condition: &mut Condition, index: usize, member: &Member) -> String {
     format!("#m{index}.#id = :i{index} AND #m{index}.#revision < :r{index}")
 }
 
-/// The condition of [`Slot::may_stamp`]. `name` is that of the number which grows with each change of the item.
-pub(super) fn stamp(epoch: u32, name: &str, read: AttributeValue) -> Condition {
-    let mut condition = Condition {
-        text: "#revision = :revision AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)".to_owned(),
-        ..Condition::default()
+/// The condition of [`Slot::may_stamp`]. `name` is that of the number which grows with each change of the item; a damaged
+/// item may have none.
+pub(super) fn stamp(epoch: u32, name: &str, read: Option<AttributeValue>) -> Condition {
+    let mut condition = Condition::default();
+    let revision = if read.is_some() {
+        "#revision = :revision"
+    } else {
+        condition.name("#pk", names::PARTITION_KEY);
+        "attribute_exists(#pk) AND attribute_not_exists(#revision)"
     };
+    condition.text = format!("{revision} AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)");
     condition.name("#epoch", names::EPOCH);
     condition.name("#revision", name);
     condition.value(":epoch", item::number(epoch));
-    condition.value(":revision", read);
+    if let Some(read) = read {
+        condition.value(":revision", read);
+    }
     condition
 }
 

@@ -52,7 +52,9 @@ pub(super) fn of_item(item: &Item) -> Option<Span> {
         return None;
     }
     let first = keys::position_of(item::sort_key(item)?)?.seq();
-    let span = item::read_number(item, names::LAST).and_then(|last| Span::new(first, last));
+    let seq_of = |name: &String| name.strip_prefix(names::MEMBER_PREFIX)?.parse().ok();
+    let last = item::read_number(item, names::LAST).or_else(|| item.keys().filter_map(seq_of).max());
+    let span = last.and_then(|last| Span::new(first, last));
     // Of a damaged item, at least the first place is taken.
     span.filter(|span| span.last() - span.first() < MOST_MEMBERS).or_else(|| Span::new(first, first))
 }

@@ -369,3 +369,51 @@ async fn call_that_ends_twice_keeps_the_end_that_counts_all_messages() {
         assert_eq!((read.records.len(), read.ended), (last.messages as usize, Some(last)));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_record_is_written_after_a_refused_header() {
+    for spool in [None, Some(SpoolMemory::default())] {
+        let log = Arc::new(Scripted::default());
+        log.refuse_headers(|_| true);
+        let settings = spool.iter().fold(settings(), |settings, memory| settings.with_spool(spool_in(memory)));
+        let (writer, _task) = started(&log, settings);
+        let call = writer.open(header()).unwrap();
+        let mut manager = said(&["Hi", "Hello!"]);
+        call.submit(&mut manager, LastMessage::Include).unwrap();
+        let unstored = writer.flush(SOON).await;
+        assert!(unstored.iter().all(|part| part.is_dead_letter) && unstored.len() == 3, "{unstored:?}");
+        assert_eq!(log.kept(&ca1()), []);
+        assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap_err().kind(), LogErrorKind::Refused);
+
+        // The service opens the call with another header, and stores what was kept.
+        log.refuse_headers(|_| false);
+        let again = writer.open(header()).unwrap();
+        assert!(writer.flush(SOON).await.iter().all(|part| part.is_dead_letter));
+        for letter in writer.take_dead_letters().await.unwrap() {
+            if let Some(record) = &letter.record {
+                log.put_record(again.lease(), record).await.unwrap();
+            }
+        }
+        assert!(stored(&log).await == manager);
+        assert_eq!(writer.flush(SOON).await, []);
+        balanced(&writer.status());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_whose_attributes_are_refused_is_logged_without_them() {
+    let log = Arc::new(Scripted::default());
+    log.refuse_headers(|header| !header.attributes().is_empty());
+    let memory = SpoolMemory::default();
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let attributes = serde_json::from_value(json!({"dialled": "x"})).unwrap();
+    let call = writer.open(header().with_attributes(attributes)).unwrap();
+    let mut manager = said(&["Hi", "Hello!"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    let unstored = writer.flush(SOON).await;
+    assert_eq!(unstored.len(), 1, "{unstored:?}");
+    assert!(unstored[0].to_string().starts_with("the header of call CA1 is not stored"), "{}", unstored[0]);
+    assert!(stored(&log).await == manager);
+    assert!(log.read_header(&ca1()).await.unwrap().unwrap().attributes().is_empty());
+    balanced(&writer.status());
+}

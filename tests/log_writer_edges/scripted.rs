@@ -21,6 +21,8 @@ pub enum Mode {
     Denied,
 }
 
+type IsRefused = fn(&CallHeader) -> bool;
+
 /// A stored record: its `seq` and revision, and the lease of its writer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
@@ -36,6 +38,7 @@ pub struct Scripted {
     /// The records to refuse, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
     refuses_summaries: AtomicBool,
+    refuses_headers: Mutex<Option<IsRefused>>,
     /// The spans that are stored.
     spans: Mutex<HashSet<Span>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
@@ -56,8 +59,9 @@ impl Default for Scripted {
 impl Scripted {
     /// Wraps another log.
     pub fn over(log: Arc<dyn CallLog>) -> Self {
-        let (modes, refused, refuses_summaries, spans, kept, header_reads, take_over_after) = Default::default();
-        Self { log, modes, refused, refuses_summaries, spans, kept, header_reads, take_over_after }
+        let (modes, refused, refuses_summaries, refuses_headers, spans) = Default::default();
+        let (kept, header_reads, take_over_after) = Default::default();
+        Self { log, modes, refused, refuses_summaries, refuses_headers, spans, kept, header_reads, take_over_after }
     }
 
     pub fn set(&self, call_id: &CallId, mode: Mode) {
@@ -74,6 +78,10 @@ impl Scripted {
 
     pub fn refuse_summaries(&self) {
         self.refuses_summaries.store(true, Ordering::Relaxed);
+    }
+
+    pub fn refuse_headers(&self, which: IsRefused) {
+        *self.refuses_headers.lock().unwrap() = Some(which);
     }
 
     pub fn kept(&self, call_id: &CallId) -> Vec<Kept> {
@@ -114,6 +122,9 @@ impl CallLog for Scripted {
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             self.pass(header.call_id()).await?;
+            if self.refuses_headers.lock().unwrap().is_some_and(|refuses| refuses(header)) {
+                return Err(LogError::backend("opening a call", LogErrorKind::Refused, "scripted"));
+            }
             self.log.open_call(header).await
         })
     }

@@ -39,7 +39,7 @@ pub(super) struct Fenced {
 /// One conditional write of a pass.
 enum Step {
     /// Sets the epoch of an existing item, if the number that grows with its changes, of this name, is the same.
-    Stamp { keys: Item, name: &'static str, revision: AttributeValue },
+    Stamp { keys: Item, name: &'static str, revision: Option<AttributeValue> },
     /// Puts a fence at a sort key that is still free.
     Fence { sort_key: String },
 }
@@ -112,10 +112,11 @@ impl Fencing<'_> {
 
     /// Returns a stamp for each message, summary and span with an older epoch.
     fn stamps(&self, visible: &[Item]) -> impl Iterator<Item = Step> {
-        let older = visible.iter().filter(|item| item::epoch(item) < self.epoch);
-        older.filter_map(|item| {
+        let is_of_call = |item: &&Item| item::sort_key(item).and_then(keys::position_of).is_some();
+        let older = visible.iter().filter(|item| item::epoch(item) < self.epoch).filter(is_of_call);
+        older.map(|item| {
             let name = item::name_of_revision(item);
-            Some(Step::Stamp { keys: item::keys_of(item), name, revision: item.get(name)?.clone() })
+            Step::Stamp { keys: item::keys_of(item), name, revision: item.get(name).cloned() }
         })
     }
 

@@ -106,7 +106,7 @@ async fn conditions_have_the_same_rules_as_the_pure_functions() {
                 assert_eq!(fenced, may_fence, "fence: {context}");
             }
             let name = if is_span { names::CHANGES } else { names::REVISION };
-            let stamped = is_applied(&log, found, stamp(epoch, name, item::number(2)), true).await;
+            let stamped = is_applied(&log, found, stamp(epoch, name, Some(item::number(2))), true).await;
             assert_eq!(stamped, slot.may_stamp(epoch, 2), "stamp: {slot:?}, {epoch}");
         }
     }

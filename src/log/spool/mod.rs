@@ -15,16 +15,14 @@ mod sealing;
 mod settings;
 mod tables;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::Database;
 
-use super::{CallId, LogError, Span};
-use crate::message::{Position, Record};
+use super::LogError;
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 use counter::Commit;
@@ -76,6 +74,7 @@ pub struct Spool {
     open: Mutex<Option<Open>>,
     pending_bytes: AtomicU64,
     dead_letter_bytes: AtomicU64,
+    is_empty: AtomicBool,
     /// A deleted or replaced file that was not yet reported.
     trouble: Mutex<Option<LogError>>,
 }
@@ -101,9 +100,9 @@ impl Spool {
     }
 
     pub(crate) fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
-        let (pending_bytes, dead_letter_bytes) = Default::default();
+        let (pending_bytes, dead_letter_bytes, is_empty) = Default::default();
         let (open, trouble) = Default::default();
-        let spool = Self { home, settings, open, pending_bytes, dead_letter_bytes, trouble };
+        let spool = Self { home, settings, open, pending_bytes, dead_letter_bytes, is_empty, trouble };
         spool.with_open(|_| Ok(()))?;
         Ok(spool)
     }
@@ -118,20 +117,15 @@ impl Spool {
         self.dead_letter_bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns true if the file holds nothing: no records, dead letters, headers or ends of calls. Never blocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_empty.load(Ordering::Relaxed)
+    }
+
     /// Returns true if `bytes` more bytes fit within [`max_bytes`](SpoolSettings::with_max_bytes), counting dead letters.
     /// A commit does not enforce the limit.
     pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
         self.pending_bytes().saturating_add(self.dead_letter_bytes()).saturating_add(bytes) <= self.settings.max_bytes
-    }
-
-    /// Returns up to `limit` dead letters, sorted by call and position.
-    pub(crate) fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, LogError> {
-        self.read(|open| read::dead_letters(open, None, limit))
-    }
-
-    /// Returns all dead letters of a call, sorted by position.
-    pub(crate) fn dead_letters_of(&self, call_id: &CallId) -> Result<Vec<DeadLetter>, LogError> {
-        self.read(|open| read::dead_letters(open, Some(call_id), usize::MAX))
     }
 
     /// Returns true if operations block on a disk and belong on a thread for blocking work.
@@ -147,37 +141,14 @@ impl Spool {
         let erases = changes.iter().any(|change| matches!(change, SpoolChange::Forget(_)));
         self.with_open(|open| {
             self.keep_in_place(open)?;
-            self.set_totals(apply::apply(open, changes)?);
+            let totals = apply::apply(open, changes)?;
+            self.note(totals, open.commit);
             if erases {
                 self.rewrite(open)?;
             }
             self.count(open.commit)?;
             self.keep_in_place(open)
         })
-    }
-
-    /// Returns the first records of a call, by position, that are not at a position of `except`: up to `records` records
-    /// and `bytes` bytes of JSON, at least one. Does not end within one of the spans.
-    pub(crate) fn batch(
-        &self,
-        call_id: &CallId,
-        except: &BTreeSet<Position>,
-        spans: &[Span],
-        records: usize,
-        bytes: usize,
-    ) -> Result<Vec<Record>, LogError> {
-        self.read(|open| read::batch(open, call_id, except, spans, records, bytes))
-    }
-
-    /// Returns the calls after `after` with pending work or dead letters, sorted by id, until they have `records` records
-    /// and dead letters. Returns none only if there are no more.
-    pub(crate) fn calls(&self, after: Option<&CallId>, records: usize) -> Result<Vec<SpooledCall>, LogError> {
-        self.read(|open| read::calls(open, after, records))
-    }
-
-    /// Returns those of the calls that have pending work or dead letters.
-    pub(crate) fn calls_of(&self, ids: &[CallId]) -> Result<Vec<SpooledCall>, LogError> {
-        self.read(|open| read::calls_of(open, ids))
     }
 
     /// Removes and returns the error of a file that was deleted or replaced. Never blocks for long.
@@ -218,7 +189,7 @@ impl Spool {
             if counted.is_some_and(|counted| !found.commit.includes(counted)) {
                 return Err(Fault::of(FaultKind::RolledBack));
             }
-            self.set_totals(found.totals);
+            self.note(found.totals, found.commit);
             let mut open = Open { database, sealing: found.sealing, commit: found.commit };
             if found.is_rewrite_due {
                 self.rewrite(&mut open)?;
@@ -227,6 +198,7 @@ impl Spool {
         } else if counted.is_none_or(|counted| counted.is_empty) {
             let first = || Commit { spool: tables::new_spool(), number: 0, is_empty: true };
             let commit = counted.unwrap_or_else(first);
+            self.note(Totals::default(), commit);
             let sealing = Sealing::new(self.settings.key.clone(), commit.spool);
             Open { database: self.copied(None, &sealing, commit)?, sealing, commit }
         } else {
@@ -271,7 +243,8 @@ impl Spool {
         self.home.write_counter(offset, &slot)
     }
 
-    fn set_totals(&self, totals: Totals) {
+    fn note(&self, totals: Totals, commit: Commit) {
+        self.is_empty.store(commit.is_empty, Ordering::Relaxed);
         self.pending_bytes.store(totals.pending_bytes, Ordering::Relaxed);
         self.dead_letter_bytes.store(totals.dead_letter_bytes, Ordering::Relaxed);
     }

@@ -19,6 +19,40 @@ impl Spool {
     pub(crate) fn look(&self) -> Result<(), LogError> {
         self.read(|_| Ok(()))
     }
+
+    /// Returns up to `limit` dead letters, sorted by call and position.
+    pub(crate) fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, LogError> {
+        self.read(|open| dead_letters(open, None, limit))
+    }
+
+    /// Returns all dead letters of a call, sorted by position.
+    pub(crate) fn dead_letters_of(&self, call_id: &CallId) -> Result<Vec<DeadLetter>, LogError> {
+        self.read(|open| dead_letters(open, Some(call_id), usize::MAX))
+    }
+
+    /// Returns the first records of a call, by position, that are not at a position of `except`: up to `records` records
+    /// and `bytes` bytes of JSON, at least one. Does not end within one of the spans.
+    pub(crate) fn batch(
+        &self,
+        call_id: &CallId,
+        except: &BTreeSet<Position>,
+        spans: &[Span],
+        records: usize,
+        bytes: usize,
+    ) -> Result<Vec<Record>, LogError> {
+        self.read(|open| batch(open, call_id, except, spans, records, bytes))
+    }
+
+    /// Returns the calls after `after` with pending work or dead letters, sorted by id, until they have `records` records
+    /// and dead letters. Returns none only if there are no more.
+    pub(crate) fn calls(&self, after: Option<&CallId>, records: usize) -> Result<Vec<SpooledCall>, LogError> {
+        self.read(|open| calls(open, after, records))
+    }
+
+    /// Returns those of the calls that have pending work or dead letters.
+    pub(crate) fn calls_of(&self, ids: &[CallId]) -> Result<Vec<SpooledCall>, LogError> {
+        self.read(|open| calls_of(open, ids))
+    }
 }
 
 /// Returns the first records of a call that are not at a position of `except`: up to `max_records` and `max_bytes`, at

@@ -96,7 +96,7 @@ pub(super) fn record(sealing: &Sealing, place: Place, revision: u32, value: &[u8
 }
 
 /// The sizes that a spool reports without reading its records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub pending_bytes: u64,
     pub dead_letter_bytes: u64,

@@ -6,12 +6,14 @@ mod encryption;
 mod file;
 mod history;
 
+use std::collections::BTreeSet;
 use std::slice;
 
 use serde_json::json;
 
 use super::*;
-use crate::log::{CallEnd, CallHeader, LogErrorKind, Tenant, Tenure, WriterLease};
+use crate::log::{CallEnd, CallHeader, CallId, LogErrorKind, Span, Tenant, Tenure, WriterLease};
+use crate::message::Record;
 use crate::testing::SpoolMemory;
 
 fn call(id: &str) -> CallId {

@@ -9,7 +9,7 @@ use super::operation::Attempted;
 use super::shared::SizedRecord;
 use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{LogError, LogErrorKind, Put, RecordKey};
+use crate::log::{LogError, LogErrorKind, RecordKey};
 use crate::message::{MessageId, Record};
 
 /// The longest wait after failures that need an operator.
@@ -77,44 +77,6 @@ impl WriterTask {
         }
         self.schedule_renewal(&key);
         self.settle_call(&key);
-    }
-
-    fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {
-        match result {
-            Err(error) if !error.is_permanent() => {
-                return self.on_failure(key, error);
-            }
-            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
-            // Another call has this id, so no record may be written to it.
-            Err(error) if error.kind() == LogErrorKind::Conflict => self.fence(key, error),
-            Err(error) => {
-                self.reject_part(key, Part::Header, &error);
-                self.settle_header(key);
-            }
-            Ok(put) => {
-                self.settle_header(key);
-                // A new header proves that no other writer has written the call.
-                if let (Put::Written, Some(state)) = (put, self.calls.get_mut(key)) {
-                    if state.gap == Gap::Unknown {
-                        state.gap = Gap::None;
-                    }
-                    if self.attempts.log.stores_spans() {
-                        state.spans.begin();
-                    }
-                }
-            }
-        }
-        self.on_success(key);
-    }
-
-    /// Removes the header from the work of a call, because it is stored or rejected.
-    pub(super) fn settle_header(&mut self, key: &Key) {
-        let Some(state) = self.calls.get_mut(key) else { return };
-        if let Some((number, _)) = state.opening.take() {
-            let lease = state.lease.clone();
-            self.settle_part(number);
-            self.queue_change(SpoolChange::Opened(lease));
-        }
     }
 
     fn on_closed(&mut self, key: &Key, result: Result<(), LogError>) {

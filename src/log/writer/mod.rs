@@ -23,6 +23,7 @@ mod flush;
 mod held;
 mod letters;
 mod next;
+mod opening;
 mod operation;
 mod recovery;
 mod renewal;

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
+use super::WriterTask;
 use super::blocking::run_blocking;
 use super::call::{Key, Route};
 use super::shared::{Command, Erased};
 use super::unread::{Piece, Unread};
-use super::{WriterTask, unpoisoned};
 use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
 use crate::log::{LogError, LogErrorKind, RecordKey, Spool};
@@ -42,7 +42,7 @@ pub(super) struct Spooling {
     looked_at: Instant,
 }
 
-/// How long a deleted or replaced file goes unnoticed at most, while it has records.
+/// How long a deleted or replaced file goes unnoticed at most, while it holds anything.
 const LOOK_AFTER: Duration = Duration::from_millis(900);
 
 /// The contents of a commit.
@@ -81,9 +81,9 @@ impl Spooling {
         }
     }
 
-    /// Returns when the spool has work again. `has_records` is whether it has records.
-    pub fn wakes_at(&self, has_records: bool) -> Option<Instant> {
-        let looks = has_records && self.spool.is_on_disk() && self.running.is_empty();
+    /// Returns when the spool has work again.
+    pub fn wakes_at(&self) -> Option<Instant> {
+        let looks = !self.spool.is_empty() && self.spool.is_on_disk() && self.running.is_empty();
         let look_at = self.looked_at.checked_add(LOOK_AFTER).filter(|_| looks);
         self.retry_at.into_iter().chain(look_at).min()
     }
@@ -121,7 +121,6 @@ impl WriterTask {
     pub(super) fn start_commit(&mut self) {
         self.report_spool();
         let room = self.room_for_spooled();
-        let has_records = self.has_spooled();
         let Some(spooling) = &mut self.spooling else { return };
         if spooling.retry_at.is_some_and(|at| Instant::now() < at) || !spooling.running.is_empty() {
             return;
@@ -134,7 +133,7 @@ impl WriterTask {
             return;
         }
         if !spooling.has_changes() {
-            if spooling.wakes_at(has_records).is_some_and(|at| at <= Instant::now()) {
+            if spooling.wakes_at().is_some_and(|at| at <= Instant::now()) {
                 spooling.running.spawn(run_blocking(spool, |spool| spool.look().map(|()| Done::Looked)));
             }
             return;
@@ -176,11 +175,6 @@ impl WriterTask {
             self.shared.count(|status| status.unspooled += 1);
             self.bypass_spool(&key);
         }
-    }
-
-    /// Returns whether the spool has records that the log lacks.
-    pub(super) fn has_spooled(&self) -> bool {
-        unpoisoned(&self.shared.counters.status).spooled > 0
     }
 
     pub(super) fn is_committing(&self) -> bool {

@@ -178,7 +178,7 @@ impl WriterTask {
         let can_attempt = self.running.len() < self.settings.parallel.max(1);
         let due = self.due.peek().filter(|_| can_attempt).map(|Reverse((at, ..))| *at);
         let flush = self.flushes.iter().map(|flush| flush.deadline).min();
-        let spool = self.spooling.as_ref().and_then(|spooling| spooling.wakes_at(self.has_spooled()));
+        let spool = self.spooling.as_ref().and_then(Spooling::wakes_at);
         [due, flush, spool].into_iter().flatten().min()
     }
 

@@ -134,6 +134,34 @@ async fn file_that_is_deleted_while_nothing_is_said_is_written_again() {
     assert!(stored(&log, "CA1").await == manager);
 }
 
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn deleted_file_of_dead_letters_or_of_a_header_is_noticed() {
+    for (next, has_letter) in [(Next::Refuse, true), (Next::Unavailable, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("spool");
+        let log = Arc::new(Faulty::new());
+        log.always(&call_id("CA1"), next);
+        let spool = Arc::new(Spool::open(&path, SpoolSettings::default()).unwrap());
+        let writer = started(&log, settings().with_spool(spool));
+        let _call = if has_letter {
+            let call = writer.call(lease("CA1"));
+            let mut manager = Manager::new();
+            manager.add_user("Hi").unwrap();
+            call.submit(&mut manager, LastMessage::Include).unwrap();
+            call
+        } else {
+            writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap()
+        };
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!((writer.status().spooled, writer.status().dead_letters), (0, u64::from(has_letter)));
+        fs::remove_file(&path).unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(path.exists());
+        assert!(writer.status().trouble[0].to_string().contains("was deleted"), "{:?}", writer.status().trouble);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn deleted_or_replaced_file_is_reported_and_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,0 +1,117 @@
+//! Items that another program has damaged: the call is resumed with everything else, and goes on.
+
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use verbale::Record;
+use verbale::dynamodb::{DynamoLog, Item, Layout};
+use verbale::log::{CallChange, CallLog, Span, WriterLease};
+
+use super::dynamodb::log_and_client;
+use super::support::{START_MS, assert_fenced, call_end, header, message, open, put_as, summary};
+
+/// Stores a call of five messages and a summary that has ended.
+async fn ended(log: &DynamoLog, id: &str, layout: Layout) -> (WriterLease, Vec<Record>) {
+    let lease = open(log, &header(id, START_MS)).await;
+    let messages = [0, 1, 2, 3, 4].map(|seq| message(seq, 1));
+    match layout {
+        Layout::Spans => {
+            for (first, last) in [(0, 2), (3, 4)] {
+                let of = first as usize..=last as usize;
+                log.put_span(&lease, Span::new(first, last).unwrap(), &messages[of]).await.unwrap();
+            }
+        }
+        _ => drop(put_as(log, &lease, &messages).await),
+    }
+    put_as(log, &lease, &[summary(1, 1)]).await;
+    let change = CallChange::Close { lease: lease.clone(), call_end: call_end("hangup") };
+    log.change_call(lease.call_id(), &change).await.unwrap();
+    let mut records = messages.to_vec();
+    records.insert(2, summary(1, 1));
+    (lease, records)
+}
+
+/// The item without each of its attributes, and without each attribute of its messages.
+fn without_one(item: &Item) -> Vec<(String, Item)> {
+    let mut damaged = Vec::new();
+    for (name, value) in item.iter().filter(|(name, _)| *name != "pk" && *name != "sk") {
+        let mut without = item.clone();
+        without.remove(name);
+        damaged.push((name.clone(), without));
+        for inner in value.as_m().into_iter().flat_map(|map| map.keys()) {
+            let mut map = value.as_m().unwrap().clone();
+            map.remove(inner);
+            let mut without = item.clone();
+            without.insert(name.clone(), AttributeValue::M(map));
+            damaged.push((format!("{name}.{inner}"), without));
+        }
+    }
+    damaged
+}
+
+/// The positions of the records in an item.
+fn positions(item: &Item, records: &[Record]) -> BTreeSet<verbale::message::Position> {
+    let sort_key = item["sk"].as_s().unwrap();
+    let is_in = |record: &&Record| match record.position().summary_number() {
+        Some(_) => sort_key.contains("#SUM#"),
+        None => {
+            let own = *sort_key == format!("MSG#{:08}", record.position().seq());
+            own || item.contains_key(&format!("m{}", record.position().seq()))
+        }
+    };
+    records.iter().filter(is_in).map(|record| record.position()).collect()
+}
+
+#[tokio::test]
+async fn call_with_a_damaged_item_is_resumed_without_it_and_goes_on() {
+    let mut damages = 0;
+    for layout in [Layout::Messages, Layout::Spans] {
+        let (log, client) = log_and_client().await;
+        let log = log.with_layout(layout);
+        ended(&log, "CA", layout).await;
+        let items = client.scan().table_name("verbale").send().await.unwrap().items.unwrap();
+        for (item, (name, mut damaged)) in
+            items.iter().flat_map(|item| without_one(item).into_iter().map(move |it| (item, it)))
+        {
+            let is_header = item["sk"].as_s().unwrap() == "CALL";
+            if is_header && name == "entity" {
+                // No write takes it for a header.
+                continue;
+            }
+            damages += 1;
+            let (old, records) = ended(&log, &format!("CA{damages}"), layout).await;
+            damaged.insert("pk".to_owned(), AttributeValue::S(format!("CALL#CA{damages}")));
+            client.put_item().table_name("verbale").set_item(Some(damaged)).send().await.unwrap();
+            let context = format!("{:?} without {name}, {layout:?}", item["sk"]);
+            let read = log.read_call(old.call_id()).await.unwrap_or_else(|error| panic!("{error} {context}"));
+            let resumed = log.resume_call(old.call_id()).await.unwrap_or_else(|error| panic!("{error} {context}"));
+            assert_eq!((&read.records, resumed.ended.is_some()), (&resumed.records, name != "ended"), "{context}");
+            let lost = if is_header { BTreeSet::new() } else { positions(item, &records) };
+            for record in records.iter().filter(|record| !lost.contains(&record.position())) {
+                assert!(resumed.records.contains(record), "{context}: {:?}", record.position());
+            }
+            let given = resumed.records.iter().map(|record| record.position());
+            let known: BTreeSet<_> = given.chain(resumed.left_out.iter().map(|it| it.position)).collect();
+            assert_eq!(known, records.iter().map(|record| record.position()).collect(), "{context}");
+            let new = resumed.lease().unwrap();
+            put_as(&log, &new, &[message(5, 1)]).await;
+            assert_fenced(&log, &old, &[message(5, 1)], 2).await;
+            assert!(log.read_call(old.call_id()).await.unwrap().records.contains(&message(5, 1)), "{context}");
+        }
+    }
+    assert!(damages > 60, "{damages}");
+}
+
+#[tokio::test]
+async fn item_of_another_program_is_no_part_of_a_call() {
+    let (log, client) = log_and_client().await;
+    let (old, records) = ended(&log, "CA1", Layout::Messages).await;
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    for sort_key in ["MSG#7", "MSG#00000009#NOTE"] {
+        let item = client.put_item().table_name("verbale").item("pk", text("CALL#CA1")).item("sk", text(sort_key));
+        item.item("v", AttributeValue::N("1".to_owned())).item("note", text("checked")).send().await.unwrap();
+    }
+    assert_eq!(log.read_call(old.call_id()).await.unwrap().records, records);
+    let resumed = log.resume_call(old.call_id()).await.unwrap();
+    assert_eq!((resumed.records, resumed.left_out.len()), (records, 0));
+}
