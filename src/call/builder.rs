@@ -181,6 +181,7 @@ impl CallBuilder {
         });
         let weak = conversation.downgrade();
         look_up_inherited(conversation, move || weak.upgrade());
+        session.live(|ear, core| ear.resume(core));
         Ok(session)
     }
 }
