@@ -4,6 +4,7 @@
 //! to a model and never writes a record.
 
 mod drained;
+mod late;
 mod slots;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 pub use drained::Drained;
+use late::pass_results;
 use slots::{Claim, Closable, Openable, Slots};
 
 use super::builder::CallBuilder;
@@ -123,6 +125,9 @@ impl CallHost {
         let (manager, writer) = self.writer.resume(&call_id, left(deadline)).await?;
         let ended = writer.ended().cloned();
         let session = Arc::new(build().log(writer).resume_hosted(manager)?);
+        if let Some(closed) = self.slots.take_running_on(&call_id) {
+            tokio::spawn(pass_results(closed, session.conversation().downgrade()));
+        }
         claim.keep(&session);
         Ok(HostedCall { session, is_resumed: true, ended })
     }
