@@ -50,6 +50,12 @@ impl<'a> Edit<'a> {
         Ok(self.manager.add_apart(Draft::new(Role::User, contents))?.id())
     }
 
+    /// Adds system instructions. Requests place them as those of
+    /// [`Conversation::add_system`](super::Conversation::add_system). Returns the id of the message.
+    pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
+        Ok(self.manager.add_system(contents)?.id())
+    }
+
     fn entry(&mut self, id: &MessageId) -> Result<Entry<'_, PlainMessage>, ConversationError> {
         self.manager.entry(id).ok_or_else(|| Problem::UnknownMessage { id: *id }.into())
     }

@@ -145,8 +145,8 @@ impl Conversation {
         })
     }
 
-    /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, and
-    /// context. Using the conversation inside `edit` deadlocks.
+    /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, system
+    /// messages, and context. Using the conversation inside `edit` deadlocks.
     pub fn edit<T>(&self, edit: impl FnOnce(&mut Edit<'_>) -> T) -> T {
         self.with(|core| {
             let edited = edit(&mut Edit::new(&mut core.manager));

@@ -86,6 +86,7 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     conversation.edit(|edit| {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
+        edit.add_system("The office closes at six.").unwrap();
     });
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
@@ -96,7 +97,7 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
         |texts: &[verbale::message::Text]| texts.iter().map(|text| text.as_str().to_owned()).collect::<Vec<_>>();
     // Later instructions follow the cached prefix, which does not change.
     assert_eq!((&first.system, first.late_system.len()), (&last.system, 0));
-    assert_eq!(texts(&last.late_system), ["Be brief."]);
+    assert_eq!(texts(&last.late_system), ["The office closes at six.", "Be brief."]);
     assert_eq!((first.tools[0].name.as_str(), last.tools.len()), ("transfer", 0), "no round of tools is left");
     let asked: Vec<_> = last.messages.iter().map(crate::support::line).collect();
     assert_eq!(asked[2], "user \"The caller is a gold customer.\" \"My balance?\"");
