@@ -120,6 +120,9 @@ impl State {
                 if is_full {
                     events.push(CallEvent::NotSubmitted);
                 }
+                if std::mem::take(&mut self.core.is_to_be_stored) {
+                    writer.store_soon();
+                }
             }
             Err(error) => {
                 if self.not_logged.is_none() {

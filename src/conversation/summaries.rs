@@ -167,7 +167,7 @@ fn apply(
 
 /// Applies the extractive summary.
 fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<Failure>) -> SummaryOutcome {
-    let summary = ExtractiveSummarizer::default().summary(summarizing).into();
+    let summary = ExtractiveSummarizer::for_memory(core.setup.memory).summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
         return SummaryOutcome::Skipped;
     }

@@ -50,6 +50,7 @@ mod offloading;
 mod port;
 mod put;
 mod redaction;
+pub(crate) mod silence;
 mod span;
 pub(crate) mod spool;
 mod stored;

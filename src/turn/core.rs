@@ -59,6 +59,8 @@ pub(crate) struct Core {
     pub events: Vec<CallEvent>,
     /// Whether to submit changes to the log.
     pub is_to_be_logged: bool,
+    /// Whether the log has to store the changes at once: a tool that acts has ended.
+    pub is_to_be_stored: bool,
     /// Whether to check if a summary is due.
     pub may_summarize: bool,
     /// Whether tool calls or results may have been added from outside the engine.
@@ -153,6 +155,7 @@ impl Core {
             turn: None,
             events: Vec::new(),
             is_to_be_logged: false,
+            is_to_be_stored: false,
             may_summarize: false,
             tools_are_stale: false,
             results: Arc::default(),

@@ -59,6 +59,7 @@ impl Core {
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
         // A tool may have acted, so its result must not stay in memory alone.
         self.is_to_be_logged = true;
+        self.is_to_be_stored |= self.setup.tools.get(result.name()).is_some_and(|tool| tool.acting.may_act());
         self.results.notify_waiters();
         Ok(())
     }

@@ -129,19 +129,61 @@ async fn turn_is_put_once_with_the_greeting_and_its_playback() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_waits_two_seconds_without_a_spool() {
-    let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?")]), None);
-    pass(1_000).await;
-    assert_eq!(puts.load(Ordering::SeqCst), 1, "the system prompt");
+async fn turn_waits_thirty_seconds_without_a_spool() {
+    let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?"), words("Bye.")]), None);
+    pass(20_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 0, "the system prompt belongs to the first turn");
     let speech = replied(&call).await;
     call.playback_started(speech, call.now_ms());
-    pass(2_500).await;
+    pass(5_000).await;
+    call.playback_finished(speech, call.now_ms());
+    pass(1_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 1);
+    assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
+    // A longer turn is put before it ends, and again.
+    let speech = replied(&call).await;
+    call.playback_started(speech, call.now_ms());
+    pass(31_000).await;
     assert_eq!(puts.load(Ordering::SeqCst), 2);
-    assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 3);
+    assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 5);
     call.playback_finished(speech, call.now_ms());
     pass(1_000).await;
     assert_eq!(puts.load(Ordering::SeqCst), 3);
     assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
+}
+
+#[tokio::test(start_paused = true)]
+async fn outcome_of_an_act_is_stored_at_once_without_a_spool() {
+    for spool in [None, Some(Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap()))] {
+        for acts in [true, false] {
+            let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
+            let spec = verbale::model::ToolSpec::new("book", "Books.", schema).unwrap();
+            let tool = Tool::raw(spec, async |_: verbale::Value, _| {
+                Ok::<_, verbale::model::ToolError>(vec![verbale::message::ResultContent::from("BOOKED-78")])
+            });
+            let tool = if acts { tool.acts_once() } else { tool.read_only() };
+            let log = Arc::new(MemoryLog::new().with_spans());
+            let settings = spool.iter().cloned().fold(WriterSettings::default(), WriterSettings::with_spool);
+            let (writer, task) = LogWriter::new(log.clone(), settings);
+            tokio::spawn(task.run());
+            let log_call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+            let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
+            let call = builder(&model).tool(tool).log(log_call).open().unwrap();
+            let speech = replied(&call).await;
+            call.playback_started(speech, call.now_ms());
+            pass(1_000).await;
+            let stored: String = log
+                .read_call(&id())
+                .await
+                .unwrap()
+                .records
+                .iter()
+                .map(|it| serde_json::to_string(it).unwrap())
+                .collect();
+            let is_stored = acts && spool.is_none();
+            assert_eq!((stored.contains("BOOKED-78"), stored.contains("Done.")), (is_stored, false), "{stored}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -68,3 +68,19 @@ async fn erased_call_accepts_nothing() {
     sleep(SECOND).await;
     assert!(submitted.is_err() || !memory.contains(b"secret words"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn handle_without_an_expiry_keeps_that_of_the_call() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header().with_expires_at(4_102_444_800)).unwrap();
+    let second = writer.call(WriterLease::from(ca1()));
+    let mut manager = said(&["Hi", "Hello!"]);
+    for handle in [&call, &second] {
+        handle.submit(&mut manager, LastMessage::Include).unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        touch(&mut manager, START_MS);
+    }
+    let expiries: Vec<_> = log.kept(&ca1()).iter().map(|kept| kept.expires_at_s).collect();
+    assert_eq!(expiries, [Some(4_102_444_800); 3]);
+}

@@ -417,3 +417,38 @@ async fn call_whose_attributes_are_refused_is_logged_without_them() {
     assert!(log.read_header(&ca1()).await.unwrap().unwrap().attributes().is_empty());
     balanced(&writer.status());
 }
+
+#[tokio::test(start_paused = true)]
+async fn refused_end_outlives_its_process_until_it_is_discarded() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
+    let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    log.resume_call_beside(&ca1()).await;
+    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+    call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    assert_eq!(writer.dead_letters().list(None).await.unwrap().len(), 1);
+    sleep(SECOND).await;
+    task.abort();
+
+    for discards in [false, true] {
+        let memory = memory.copy();
+        let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
+        let unstored = writer.flush(SOON).await;
+        assert_eq!(unstored.len(), 1, "{unstored:?}");
+        assert!(unstored[0].is_dead_letter && unstored[0].to_string().starts_with("the end of call CA1"));
+        let letters = writer.dead_letters().list(None).await.unwrap();
+        assert_eq!((letters.len(), letters[0].call_end.as_ref()), (1, Some(&call_end)), "{letters:?}");
+        if discards {
+            writer.dead_letters().discard(&letters);
+            assert_eq!(writer.dead_letters().list(None).await.unwrap(), []);
+            sleep(SECOND).await;
+            task.abort();
+            let (next, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
+            assert_eq!((next.flush(SOON).await, next.dead_letters().list(None).await.unwrap()), (vec![], vec![]));
+        }
+    }
+}

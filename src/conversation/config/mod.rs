@@ -253,7 +253,7 @@ impl Config {
     }
 
     pub(super) fn summarizer(&self) -> Arc<dyn Summarizer> {
-        self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::default()))
+        self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::for_memory(self.policy().memory())))
     }
 
     pub(super) fn summary_timeout(&self) -> Duration {

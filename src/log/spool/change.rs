@@ -19,6 +19,10 @@ pub(crate) enum SpoolChange {
     Close(WriterLease, CallEnd),
     /// The end of the call is stored.
     Closed(CallId),
+    /// The log refuses the end of the call, for this reason. The end becomes a dead letter.
+    RefuseEnd(CallId, Box<str>),
+    /// The refused end of the call is removed.
+    DiscardEnd(CallId),
     /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
     /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
@@ -71,6 +75,8 @@ pub(crate) struct SpooledCall {
     pub opening: Option<CallHeader>,
     /// The end that has to be stored.
     pub call_end: Option<CallEnd>,
+    /// The end that the log refuses, and why.
+    pub refused_end: Option<(CallEnd, Box<str>)>,
     /// The records that have to be stored, by position, with their size in bytes of JSON.
     pub records: Vec<(RecordKey, u64)>,
     /// The dead letters, by position, with their size in bytes of JSON.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
@@ -13,6 +13,9 @@ use crate::clock::from_now;
 use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease, redact_call};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Position, Record, ToolCall};
+
+/// For how long changes that are urgent do not wait for others.
+const SOON: Duration = Duration::from_secs(1);
 
 /// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
 pub struct CallWriter {
@@ -171,6 +174,18 @@ impl CallWriter {
     /// See [`LogWriter::flush`](super::LogWriter::flush).
     pub async fn flush(&self, timeout: Duration) -> Vec<Unstored> {
         super::flush::flush(&self.commands, &self.shared, Some(self.call.lease.call_id().clone()), timeout).await
+    }
+
+    /// Stores all accepted changes of this call as soon as possible, unless they count as safe in the spool. Nobody waits
+    /// for it.
+    pub(crate) fn store_soon(&self) {
+        if self.shared.acknowledge_at == Durability::Spooled {
+            return;
+        }
+        let call_id = Some(self.call.lease.call_id().clone());
+        let (reply, _) = oneshot::channel();
+        // Without a task, `submit` reports that the writer is stopped.
+        let _ = self.commands.send(Command::Flush { call_id, deadline: from_now(SOON), reply });
     }
 
     /// Submits all remaining changes of a call and its end, waiting for room if necessary.

@@ -42,9 +42,14 @@ impl LogWriter {
             });
             let is_left = |letter: &DeadLetter| {
                 let key = letter.record.as_ref().map(RecordKey::of);
-                key.is_none_or(|key| !discarded.contains(&(letter.call_id.clone(), key)))
+                !discarded.contains(&(letter.call_id.clone(), key))
             };
-            letters.extend(in_spool.await?.into_iter().filter(is_left));
+            for letter in in_spool.await?.into_iter().filter(is_left) {
+                // The end of a call is in memory, too.
+                if letter.record.is_some() || !letters.contains(&letter) {
+                    letters.push(letter);
+                }
+            }
         }
         Ok(letters)
     }

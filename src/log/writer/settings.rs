@@ -32,8 +32,9 @@ pub struct WriterSettings {
 /// The default of [`turn_wait`](WriterSettings::with_turn_wait): without a spool, and longer than a reply is played with one.
 const TURN_WAIT: Duration = Duration::from_secs(2);
 const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
-/// Longer than a turn: a span that is put before its turn ends is put again.
-const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(120);
+/// Longer than a turn: a span that is put before its turn ends is put again. Without a spool, no longer than most turns.
+const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(30);
+const TURN_WAIT_OF_SPANS_WITH_SPOOL: Duration = Duration::from_secs(120);
 
 impl Default for WriterSettings {
     fn default() -> Self {
@@ -130,8 +131,8 @@ impl WriterSettings {
     /// the call do not wait. `Duration::ZERO` writes each change.
     ///
     /// In a log that [stores spans](crate::log::CallLog::stores_spans), the words of the caller wait with the reply,
-    /// because they are one item; so a host that dies without a spool loses both. There the wait is 120 s by default with a
-    /// spool, which is longer than a turn, and a greeting waits for the first turn. Without a spool it is 2 s, too.
+    /// because they are one item, and a greeting waits for the first turn; so a host that dies without a spool loses the
+    /// turn that is spoken. There the wait is 30 s by default, and 120 s with a spool, which is longer than a turn.
     #[must_use]
     pub fn with_turn_wait(mut self, longest: Duration) -> Self {
         self.turn_wait = Some(longest);
@@ -188,9 +189,10 @@ impl WriterSettings {
     /// How long the messages of a reply may wait for their last change.
     pub(super) fn turn_wait(&self, forms_spans: bool) -> Duration {
         self.turn_wait.unwrap_or(match (self.spool.is_some(), forms_spans) {
-            (false, _) => TURN_WAIT,
+            (false, false) => TURN_WAIT,
             (true, false) => TURN_WAIT_WITH_SPOOL,
-            (true, true) => TURN_WAIT_OF_SPANS,
+            (false, true) => TURN_WAIT_OF_SPANS,
+            (true, true) => TURN_WAIT_OF_SPANS_WITH_SPOOL,
         })
     }
 

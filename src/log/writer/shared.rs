@@ -61,8 +61,9 @@ pub(super) enum Command {
     },
 }
 
-/// The dead letters in memory, and the keys of those that the spool still has though they are discarded.
-pub(super) type Listed = (Vec<DeadLetter>, BTreeSet<(CallId, RecordKey)>);
+/// The dead letters in memory, and the keys of those that the spool still has though they are discarded; `None` is the end
+/// of a call.
+pub(super) type Listed = (Vec<DeadLetter>, BTreeSet<(CallId, Option<RecordKey>)>);
 
 /// The redacted record of a dead letter, and the handle and the lease that can store it.
 pub(super) type Retry = (Arc<CallShared>, WriterLease, Record);

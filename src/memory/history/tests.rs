@@ -158,6 +158,35 @@ fn repeated_lookup_replaces_the_earlier_one() {
 }
 
 #[test]
+fn calls_in_the_window_do_not_change_the_lines_of_covered_ones() {
+    let mut history = ToolHistory::default();
+    let is_visible = |id: &ToolCallId| id.as_str().starts_with('w');
+    let mut before = None;
+    for number in 0..24 {
+        let (window, tool) = (if number < 12 { "c" } else { "w" }, if number % 3 == 0 { "book" } else { "look" });
+        // The window uses what the oldest lookups returned.
+        let code = Value::map([("code", format!("AB{}", number % 12))]).unwrap();
+        let made = ToolCall::new(format!("{window}{number}"), tool, code).unwrap();
+        history.add_call(&made, 1);
+        history.add_result(&made.success([format!("{{\"code\": \"AB{}\"}}", number + 1)]));
+        history.mark_reported(made.id());
+        let listing = Listing {
+            is_visible: &is_visible,
+            is_news: &|_| false,
+            has_states: true,
+            is_read_only: &|name| name.as_str() == "look",
+        };
+        let mut lines = history.list_acts(&listing, 400, 1_000);
+        history.list_lookups(&listing, &mut lines, 120);
+        let shown = Some((history.acts(&listing), lines.text().unwrap()));
+        if number > 12 {
+            assert_eq!(shown, before);
+        }
+        before = shown;
+    }
+}
+
+#[test]
 fn missing_field_is_as_in_the_last_line() {
     let mut history = ToolHistory::default();
     for (number, cabin) in ["economy", "business", "business", "economy"].into_iter().enumerate() {

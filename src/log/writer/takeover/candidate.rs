@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use super::{POLL, SILENCE, Watches};
+use super::Watches;
+use crate::log::silence::{POLL, SILENCE};
 use crate::log::writer::{WriterSettings, unpoisoned};
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Nonce, Tenure, TenureStep, WriterLease,

@@ -9,33 +9,12 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::{LogWriter, unpoisoned};
+use crate::log::silence::Watch;
 use crate::log::{CallId, LogError, LoggedCall, Nonce};
 use candidate::CallTakeover;
 
-/// A candidate whose header does not change for this long is silent, and loses its right to the call.
-pub(super) const SILENCE: Duration = Duration::from_secs(5);
-/// How often a header is read while its nonce is watched.
-pub(super) const POLL: Duration = Duration::from_millis(500);
 /// The most calls whose headers are watched at a time.
 const MAX_WATCHED: usize = 1_000;
-
-/// How long a nonce has not changed, on this process's monotonic clock.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Watch {
-    nonce: Nonce,
-    since: Instant,
-}
-
-impl Watch {
-    /// Goes on watching if the nonce is the same, or begins.
-    pub fn of(earlier: Option<Self>, nonce: Nonce) -> Self {
-        earlier.filter(|earlier| earlier.nonce == nonce).unwrap_or(Self { nonce, since: Instant::now() })
-    }
-
-    pub fn is_silent_for(&self, wait: Duration) -> bool {
-        self.since.elapsed() >= wait
-    }
-}
 
 /// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
 #[derive(Default)]
