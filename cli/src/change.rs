@@ -1,11 +1,11 @@
 //! `verbale erase`, `hold`, `release` and `sweep`: the commands that change a log.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use clap::Args;
 use verbale::log::{CallChange, CallHeader, CallId, Day, LogErrorKind};
 
-use crate::command::note;
+use crate::command::{confirm, note};
 use crate::failure::{EXIT_STATUS, Failure, is_damage};
 use crate::log::{Log, LogArguments};
 use crate::text::count;
@@ -82,7 +82,7 @@ impl Erase {
             Err(error) if is_damage(&error) => format!("call {call_id}, which cannot be read"),
             Err(error) => return Err(error.into()),
         };
-        self.call.confirm(&format!("This erases {what}, for good."))?;
+        confirm(&format!("This erases {what}, for good."), self.call.yes)?;
         tokio::select! {
             erased = log.erase_call(&call_id) => erased?,
             _ = tokio::signal::ctrl_c() => return Err(Failure::Unfinished(format!(
@@ -131,27 +131,10 @@ impl OneCall {
         let (log, call_id) = self.open().await?;
         let header = log.read_header(&call_id).await?;
         let header = header.ok_or_else(|| Failure::no_call(&call_id))?;
-        self.confirm(&format!("This {does} {}.", described(&header)))?;
+        confirm(&format!("This {does} {}.", described(&header)), self.yes)?;
         let header = log.change_call(&call_id, change).await?;
         writeln!(out, "{done} {}", described(&header))?;
         Ok(0)
-    }
-
-    /// Asks the person at the terminal, unless `--yes` is given.
-    fn confirm(&self, question: &str) -> Result<(), Failure> {
-        if self.yes {
-            return Ok(());
-        }
-        if !io::stdin().is_terminal() {
-            return Err(Failure::Usage(format!("{question} Add --yes to do it without a terminal that can be asked")));
-        }
-        let _ = write!(io::stderr(), "{question} Go on? [y/N] ");
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
-        match answer.trim() {
-            "y" | "Y" | "yes" => Ok(()),
-            _ => Err(Failure::Declined),
-        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! How a command that reads a log runs: its runtime, its output, its exit status.
 
-use std::io::{self, ErrorKind, Write};
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::pin::pin;
 use std::process::ExitCode;
+use std::task::Poll;
 
 use anstream::AutoStream;
 
@@ -48,10 +51,15 @@ fn run_into(
 ) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let status = runtime.block_on(async {
+        let mut interrupted = pin!(tokio::signal::ctrl_c());
+        // The first poll registers the signal, before the command writes anything.
+        if poll_fn(|context| Poll::Ready(interrupted.as_mut().poll(context))).await.is_ready() {
+            return Err(Failure::Interrupted);
+        }
         tokio::select! {
             biased; // a command may know what an interruption leaves
             ended = command(&mut out) => ended,
-            interrupted = tokio::signal::ctrl_c() => Err(interrupted.map_or_else(Failure::from, |()| Failure::Interrupted)),
+            _ = interrupted => Err(Failure::Interrupted),
         }
     })?;
     out.flush()?;
@@ -67,4 +75,21 @@ pub fn note(text: &str) {
 pub fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), Failure> {
     serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;
     Ok(writeln!(out)?)
+}
+
+/// Asks the person at the terminal, unless the answer is given.
+pub fn confirm(question: &str, is_given: bool) -> Result<(), Failure> {
+    if is_given {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Usage(format!("{question} Add --yes to do it without a terminal that can be asked")));
+    }
+    let _ = write!(io::stderr(), "{question} Go on? [y/N] ");
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::Declined),
+    }
 }

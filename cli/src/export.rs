@@ -16,6 +16,7 @@ use crate::command::{json_line, note};
 use crate::failure::{DIFFERENT, EXIT_STATUS, Failure, on_one_line};
 use crate::log::LogArguments;
 use crate::new_file::NewFile;
+use crate::redact::Mask;
 use crate::text::count;
 
 /// Writes calls for other programs.
@@ -43,6 +44,9 @@ pub struct Arguments {
     /// The file to write. Without it, the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    mask: Mask,
 
     #[command(flatten)]
     log: LogArguments,
@@ -105,7 +109,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     }
     if let Some(call) = arguments.call {
         let (call_id, call) = arguments.log.read(call).await?;
-        written.call(target, &call_id, call)?;
+        written.call(target, &call_id, arguments.mask.apply(call)?)?;
     } else {
         if !matches!(arguments.format, Format::Rows | Format::Csv | Format::Records) {
             return Err(Failure::Usage(
@@ -116,7 +120,9 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
         let mut calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
         while let Some(found) = calls.next().await? {
             match found {
-                Found::Call(header, call) => written.call(target, header.call_id(), call)?,
+                Found::Call(header, call) => {
+                    written.call(target, header.call_id(), arguments.mask.apply(call)?)?;
+                }
                 Found::Unreadable(error) => {
                     written.unreadable += 1;
                     note(&format!("left out: {}", on_one_line(&error)));

@@ -18,7 +18,7 @@ use verbale::log::{CallId, CallLog, JsonLines, LoggedCall, Offloading};
 use crate::failure::Failure;
 
 /// The table of `verbale demo`.
-const EMBEDDED_TABLE: &str = "verbale";
+pub const EMBEDDED_TABLE: &str = "verbale";
 /// The file of an embedded database in its directory.
 const EMBEDDED_FILE: &str = "dynamodb.sqlite";
 
@@ -76,20 +76,42 @@ impl FromStr for Place {
 impl LogArguments {
     /// Opens the log. A directory must exist: reading creates nothing.
     pub async fn open(&self) -> Result<Log, Failure> {
-        let (client, table) = match &self.log {
-            Place::JsonLines(directory) => {
-                existing(directory)?;
-                return Ok(Arc::new(JsonLines::new(directory)));
-            }
+        if let Place::JsonLines(directory) = &self.log {
+            existing(directory)?;
+            return Ok(Arc::new(JsonLines::new(directory)));
+        }
+        let (client, table) = self.table().await?;
+        let contents = DynamoContents::new(client.clone()).with_table(table);
+        Ok(Arc::new(Offloading::new(DynamoLog::new(client).with_table(table), contents)))
+    }
+
+    /// Opens the log, and creates its directory if that is missing.
+    pub async fn create(&self) -> Result<Log, Failure> {
+        if let Place::JsonLines(directory) = &self.log {
+            return Ok(Arc::new(JsonLines::new(directory)));
+        }
+        self.open().await
+    }
+
+    /// Returns the client of the log's table, and the table's name.
+    pub async fn table(&self) -> Result<(Client, &str), Failure> {
+        match &self.log {
+            Place::JsonLines(_) => Err(Failure::Usage("a log of JSON Lines has no table".to_owned())),
             Place::Embedded(directory) => {
                 existing(directory)?;
                 writable_database(directory)?;
-                (EmbeddedDynamo::open(directory)?.client(), EMBEDDED_TABLE)
+                Ok((EmbeddedDynamo::open(directory)?.client(), EMBEDDED_TABLE))
             }
-            Place::DynamoDb(table) => (self.client().await, table.as_str()),
-        };
-        let contents = DynamoContents::new(client.clone()).with_table(table);
-        Ok(Arc::new(Offloading::new(DynamoLog::new(client).with_table(table), contents)))
+            Place::DynamoDb(table) => Ok((self.client().await, table)),
+        }
+    }
+
+    /// Returns the client and the name of a table, which need not be there. Creates the directory of an embedded one.
+    pub async fn new_table(&self) -> Result<(Client, &str), Failure> {
+        match &self.log {
+            Place::Embedded(directory) => Ok((EmbeddedDynamo::open(directory)?.client(), EMBEDDED_TABLE)),
+            _ => self.table().await,
+        }
     }
 
     /// Opens the log and reads a call, which has to be there.

@@ -7,12 +7,16 @@ mod command;
 mod demo;
 mod export;
 mod failure;
+mod import;
 mod list;
 mod log;
 mod new_file;
 mod output;
+mod redact;
 mod report;
 mod show;
+mod spool;
+mod table;
 mod tail;
 mod text;
 mod time;
@@ -43,10 +47,14 @@ enum Command {
     Why(why::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Import(import::Arguments),
     Erase(change::Erase),
     Hold(change::Hold),
     Release(change::Release),
     Sweep(change::Sweep),
+    Spool(spool::SpoolCommand),
+    DeadLetters(spool::DeadLettersCommand),
+    Table(table::TableCommand),
     Completions(Completions),
 }
 
@@ -90,6 +98,10 @@ fn main() -> ExitCode {
         Command::Why(arguments) => run(Colours::Never, async |out| why::run(arguments, out).await),
         Command::Report(arguments) => run(Colours::Never, async |out| report::run(arguments, out).await),
         Command::Export(arguments) => run(Colours::Never, async |out| export::run(arguments, out).await),
+        Command::Import(arguments) => run(Colours::Never, async |out| import::run(arguments, out).await),
+        Command::Spool(command) => run(Colours::Never, async |out| command.run(out).await),
+        Command::DeadLetters(command) => run(Colours::Never, async |out| command.run(out).await),
+        Command::Table(command) => run(Colours::Never, async |out| command.run(out).await),
         Command::Erase(erase) => run(Colours::Never, async |out| erase.run(out).await),
         Command::Hold(hold) => run(Colours::Never, async |out| hold.run(out).await),
         Command::Release(release) => run(Colours::Never, async |out| release.run(out).await),

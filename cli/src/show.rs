@@ -12,6 +12,7 @@ use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, ToolResul
 use crate::command::json_line;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
+use crate::redact::Mask;
 use crate::text::{count, place, texts_of, visible};
 use crate::time::{lasting, since, utc};
 use crate::turn::Turn;
@@ -25,6 +26,9 @@ pub struct Arguments {
     call: String,
 
     #[command(flatten)]
+    mask: Mask,
+
+    #[command(flatten)]
     log: LogArguments,
 
     /// Prints the stored records instead, one JSON object for each.
@@ -35,6 +39,7 @@ pub struct Arguments {
 /// Shows the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let (call_id, call) = arguments.log.read(arguments.call).await?;
+    let call = arguments.mask.apply(call)?;
     if arguments.json {
         for record in &call.records {
             json_line(out, record)?;

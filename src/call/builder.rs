@@ -180,6 +180,7 @@ impl CallBuilder {
             core.is_to_be_logged = true;
         });
         look_up_lost(conversation);
+        session.live(|ear, core| ear.resume(core));
         Ok(session)
     }
 }

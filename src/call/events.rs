@@ -2,10 +2,11 @@
 
 use super::ear::{CallEar, LastWords};
 use super::effect::{Effect, Ignored};
+use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
 use crate::manager::ManagerError;
-use crate::message::{Confidence, Part, Timing, check_ms, is_blank};
+use crate::message::{Confidence, Message, Part, Role, Timing, check_ms, is_blank};
 use crate::turn::{CallEvent, Core, SpeechId};
 
 impl CallEar {
@@ -89,18 +90,19 @@ impl CallEar {
         if let Some(confidence) = confidence.and_then(|confidence| Confidence::try_from(confidence).ok()) {
             entry.set_confidence(confidence);
         }
-        // A clear part does not explain a doubtful one before it.
-        let is_doubtful = |least| {
-            let mut confidences = entry.message().parts().filter_map(Part::confidence);
-            confidences.any(|confidence| (confidence.to_f64() as f32) < least)
-        };
-        self.is_doubtful = self.settings.min_confidence.is_some_and(is_doubtful);
+        self.is_doubtful = is_doubtful(entry.message(), &self.settings);
         self.last_words = words;
         self.speaking_since_ms = None;
         self.words_ended_ms = Some(times.map_or(ended_ms, |_| self.words.to_call_ms(ended_ms)));
         self.caller_waits = true;
         core.is_to_be_logged = true;
         Ok(Effect::APPLIED)
+    }
+
+    /// Continues a call whose caller may still wait for the answer to words that were not understood.
+    pub fn resume(&mut self, core: &Core) {
+        let last = core.manager.all().next_back().filter(|last| last.role() == Role::User);
+        self.is_doubtful = last.is_some_and(|last| is_doubtful(last, &self.settings));
     }
 
     /// Stops the running reply and interrupts open speeches. Returns whether there were any.
@@ -156,4 +158,11 @@ impl CallEar {
         }
         effect
     }
+}
+
+/// Returns whether a part of the caller's words is below the minimum confidence. A clear part does not explain a doubtful one
+/// before it.
+fn is_doubtful(words: &Message, settings: &CallSettings) -> bool {
+    let mut confidences = words.parts().filter_map(Part::confidence);
+    settings.min_confidence.is_some_and(|least| confidences.any(|confidence| (confidence.to_f64() as f32) < least))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::locked::Locked;
 use super::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
 
 /// The folder of incomplete files. Files that a killed process left there may be deleted while no process writes.
@@ -72,7 +73,7 @@ impl DirectoryStore {
     }
 
     fn put_now(&self, blob: &Blob, owner: &Owner) -> io::Result<()> {
-        let _lock = self.lock(File::try_lock_shared)?;
+        let _lock = self.lock(Locked::shared)?;
         // The owner's folder first: a release reads it, so it finds every use.
         self.write_use(&self.used(owner), &blob.id().hex())?;
         self.write_use(&self.users(blob.id()), &file_name(owner))?;
@@ -105,7 +106,7 @@ impl DirectoryStore {
         for name in names(&used)? {
             let Ok(id) = format!("sha256:{name}").parse::<ContentId>() else { continue };
             // One lock per content, so that puts do not wait for the whole release.
-            let _lock = self.lock(File::try_lock)?;
+            let _lock = self.lock(Locked::exclusive)?;
             let users = self.users(id);
             if_exists(fs::remove_file(users.join(file_name(owner))))?;
             if remove_if_empty(&users)? {
@@ -114,17 +115,16 @@ impl DirectoryStore {
             // Last, so that a repeated release finds the remaining uses.
             if_exists(fs::remove_file(used.join(name)))?;
         }
-        let _lock = self.lock(File::try_lock)?;
+        let _lock = self.lock(Locked::exclusive)?;
         // The folder stays if the owner has put a content again since.
         remove_if_empty(&used).map(drop)
     }
 
-    /// Takes the lock, which is held until the file is dropped.
-    fn lock(&self, try_lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<File> {
+    fn lock(&self, try_lock: fn(File) -> Result<Locked, TryLockError>) -> io::Result<Locked> {
         let file = open_to_write(&self.root.join(LOCK))?;
         for _ in 0..MAX_TRIES {
-            match try_lock(&file) {
-                Ok(()) => return Ok(file),
+            match try_lock(file.try_clone()?) {
+                Ok(locked) => return Ok(locked),
                 Err(TryLockError::WouldBlock) => thread::sleep(TRY_INTERVAL),
                 Err(TryLockError::Error(error)) => return Err(error),
             }

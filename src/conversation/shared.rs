@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::config::{Config, Models};
+use super::edit::Edit;
 use super::error::{ConversationError, Problem};
 use super::metrics::CallMetrics;
 use super::prompt::Prompt;
@@ -12,9 +13,9 @@ use super::run::Run;
 use super::state::{Attached, State};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallWriter, LogError};
-use crate::manager::{Entry, MessagesManager};
+use crate::manager::MessagesManager;
 use crate::memory::Fact;
-use crate::message::{Contents, Draft, MessageId, PlainMessage, Role, ToolCall, ToolResult};
+use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolResult};
 use crate::turn::{Core, Host, Observer};
 
 /// A conversation that many tasks share. Clones are the same conversation.
@@ -144,32 +145,13 @@ impl Conversation {
         })
     }
 
-    /// Changes the data, marks and times of a message. This is allowed at any time, even in a live call or a run. Using the
-    /// conversation inside `edit` deadlocks.
-    ///
-    /// Returns [`NotFound`](super::ConversationErrorKind::NotFound) if the message is not in memory.
-    pub fn edit<T>(
-        &self,
-        id: &MessageId,
-        edit: impl FnOnce(Entry<'_, PlainMessage>) -> T,
-    ) -> Result<T, ConversationError> {
+    /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, system
+    /// messages, and context. Using the conversation inside `edit` deadlocks.
+    pub fn edit<T>(&self, edit: impl FnOnce(&mut Edit<'_>) -> T) -> T {
         self.with(|core| {
-            let entry = core.manager.entry(id).ok_or(Problem::UnknownMessage { id: *id })?;
-            let edited = edit(entry);
+            let edited = edit(&mut Edit::new(&mut core.manager));
             core.changed();
-            Ok(edited)
-        })
-    }
-
-    /// Adds background for the model, which nobody said, as a user message. This is allowed at any time, even in a live
-    /// call or a run. Returns the id of the message.
-    ///
-    /// Returns [`Refused`](super::ConversationErrorKind::Refused) if the manager refuses the message.
-    pub fn add_context(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
-        self.with(|core| {
-            let id = core.manager.add_apart(Draft::new(Role::User, contents))?.id();
-            core.changed();
-            Ok(id)
+            edited
         })
     }
 

@@ -14,8 +14,8 @@ use super::state::State;
 use crate::clock;
 use crate::manager::Summarizing;
 use crate::memory::ExtractiveSummarizer;
-use crate::message::Message;
-use crate::model::{Failure, ModelError, Partial, Summary, Wait};
+use crate::message::{Message, RequestRecord};
+use crate::model::{Failure, ModelError, Partial, Summary, Usage, Wait};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryOutcome, count};
 
@@ -104,8 +104,15 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         }
         let usage = made.as_ref().and_then(|made| made.as_ref().ok()).map(|summary| summary.usage).unwrap_or_default();
         let State { core, summaries, .. } = state;
-        let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
         let after_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
+        if outcome == SummaryOutcome::Applied && usage != Usage::default() {
+            let mut request = RequestRecord { took_ms: Some(after_ms.into()), ..RequestRecord::default() };
+            usage.record(&mut request);
+            let summary = core.manager.last_summary().map(|summary| summary.id());
+            let entry = summary.and_then(|id| core.manager.entry(&id));
+            entry.into_iter().for_each(|mut entry| entry.set_request(request.clone()));
+        }
         core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
         core.is_to_be_logged = true;
     });

@@ -20,6 +20,7 @@ const LIFTED: [(&str, &[&str]); 3] = [
             "forkedFrom",
             "parts",
             "turn",
+            "request",
             "timing",
             "redacted",
             "aux",

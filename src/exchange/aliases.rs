@@ -5,9 +5,6 @@ use std::collections::HashMap;
 use super::error::Problem;
 use crate::message::{ToolCallId, ToolName};
 
-/// The longest prefix of an id that leaves room for a number.
-const MAX_STEM: usize = 56;
-
 /// New ids for tool calls whose id was used before, and answered. Recordings repeat ids, but a conversation has each id
 /// once. Such a call is kept as `call_1-2`.
 #[derive(Debug)]
@@ -32,9 +29,8 @@ impl Aliases {
         if !find(latest).is_some_and(|(_, is_answered)| is_answered) {
             return Ok(latest.clone());
         }
-        let stem: String = id.as_str().chars().take(MAX_STEM).collect();
         loop {
-            let alias = ToolCallId::new(format!("{stem}-{}", self.next_number))?;
+            let alias = id.numbered(self.next_number)?;
             self.next_number = self.next_number.saturating_add(1);
             if find(&alias).is_none() {
                 self.by_id.insert(id, alias.clone());

@@ -181,6 +181,11 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
         turn::turn(f, record)?;
         f.write_str(", ")?;
     }
+    if let Some(record) = metadata.request() {
+        f.write_str("request={model")?;
+        turn::request(f, record)?;
+        f.write_str("}, ")?;
+    }
     if !metadata.aux().is_empty() {
         f.write_str("aux=")?;
         entries(f, metadata.aux())?;

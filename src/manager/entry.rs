@@ -5,8 +5,8 @@ use std::ops::Deref;
 use crate::manager::MessagesManager;
 use crate::manager::error::{ManagerError, Refusal};
 use crate::message::{
-    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageWrapper, Part, Role, Timing,
-    TurnRecord, Value, check_ms,
+    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageWrapper, Part, RequestRecord, Role,
+    Timing, TurnRecord, Value, check_ms,
 };
 
 /// A message of the manager, opened for editing. Each edit raises the message's revision, so that the log gets it.
@@ -104,6 +104,11 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets the record of the turn that produced the message.
     pub(crate) fn set_turn(&mut self, turn: TurnRecord) {
         self.change(|message| message.metadata_mut().set_turn(turn));
+    }
+
+    /// Sets the record of the request that wrote the summary.
+    pub(crate) fn set_request(&mut self, request: RequestRecord) {
+        self.change(|message| message.metadata_mut().set_request(request));
     }
 
     /// Sets the part of an assistant message that the caller heard; `None` means all of it. A later report replaces an

@@ -10,7 +10,7 @@ use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
 use crate::message::part::{self, PartData};
 use crate::message::text::Text;
-use crate::message::turn::TurnRecord;
+use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
 use crate::message::value::{Map, Value, entries_bytes};
 
@@ -33,6 +33,7 @@ struct More {
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
     turn: Option<Box<TurnRecord>>,
+    request: Option<Box<RequestRecord>>,
     /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
     parts: Vec<PartData>,
     /// Sorted, each once.
@@ -117,6 +118,11 @@ impl Metadata {
         self.more.as_ref()?.turn.as_deref()
     }
 
+    /// In a summary: the request to the model that wrote it, with its tokens.
+    pub(crate) fn request(&self) -> Option<&RequestRecord> {
+        self.more.as_ref()?.request.as_deref()
+    }
+
     /// Returns the custom data, which [`Entry::set_data`](crate::Entry::set_data) sets.
     pub fn aux(&self) -> &Map {
         self.more.as_ref().map_or(Map::EMPTY, |more| &more.aux)
@@ -139,6 +145,7 @@ impl Metadata {
                     + more.parts.len() * PART
                     + named
                     + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
+                    + more.request.as_deref().map_or(0, RequestRecord::record_bytes)
                     + more.redacted.iter().map(|kind| KIND + kind.len()).sum::<usize>()
                     + entries_bytes(&more.aux)
                     + unknown
@@ -233,6 +240,10 @@ impl Metadata {
         self.more().turn = Some(Box::new(turn));
     }
 
+    pub(crate) fn set_request(&mut self, request: RequestRecord) {
+        self.more().request = Some(Box::new(request));
+    }
+
     pub(crate) fn aux_mut(&mut self) -> &mut Map {
         &mut self.more().aux
     }
@@ -280,6 +291,7 @@ impl fmt::Debug for Metadata {
             .field("decision", &self.decision())
             .field("forked_from", &self.forked_from())
             .field("turn", &self.turn())
+            .field("request", &self.request())
             .field("parts", &self.part_data().len().max(1))
             .field("redacted", &self.redacted().len())
             .field("aux", &self.aux().len())

@@ -36,15 +36,18 @@ pub struct TurnRecord {
     /// The number of sentences that filled a silence.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) fillers: u32,
-    /// Earlier turns that were logged with the same message, oldest first.
+    /// The latest of the earlier turns that were logged with the same message, at most 16, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) earlier: Vec<TurnRecord>,
+    /// The number of other earlier turns.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) left_out: u32,
     /// Fields of a newer version.
     #[serde(flatten)]
     pub(crate) unknown: BTreeMap<String, Value>,
 }
 
-/// One request to the model.
+/// One request to the model: in the record of a turn, or of a summary that a model wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -100,6 +103,12 @@ impl RequestRecord {
     /// The number of digits of a [`prompt_hash`](Self::prompt_hash).
     pub const PROMPT_HASH_DIGITS: usize = 16;
 
+    /// The approximate size of the record in bytes.
+    pub fn record_bytes(&self) -> usize {
+        const REQUEST: usize = 200;
+        REQUEST + self.switches.iter().chain(&self.repairs).map(|text| text.len() + 3).sum::<usize>()
+    }
+
     /// Returns the time from the request to `at_ms`, in a turn that started at `start_ms`.
     pub fn since_asked(&self, start_ms: i64, at_ms: i64) -> i64 {
         at_ms.saturating_sub(start_ms).saturating_sub(self.after_ms)
@@ -112,12 +121,22 @@ impl TurnRecord {
 
     /// Appends `before`, the record that the message had until now, and its earlier turns to
     /// [`earlier`](Self::earlier).
+    ///
+    /// A caller may interrupt any number of turns before their first word. The record has the latest ones, so that it fits
+    /// an item, and those with a complete answer.
     #[must_use]
     pub(crate) fn after(mut self, before: Option<&Self>) -> Self {
+        const MAX_EARLIER: usize = 16;
         if let Some(before) = before {
             let mut last = before.clone();
             self.earlier = std::mem::take(&mut last.earlier);
+            self.left_out = std::mem::take(&mut last.left_out);
             self.earlier.push(last);
+        }
+        if self.earlier.len() > MAX_EARLIER {
+            let oldest = self.earlier.iter().position(|turn| !turn.is_complete()).unwrap_or_default();
+            self.earlier.remove(oldest);
+            self.left_out = self.left_out.saturating_add(1);
         }
         self
     }
@@ -130,13 +149,41 @@ impl TurnRecord {
     /// The approximate size of the record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
         const TURN: usize = 64;
-        const REQUEST: usize = 200;
-        let switches = self.requests.iter().flat_map(|request| &request.switches);
-        let switches: usize = switches.map(|switch| switch.len() + 3).sum();
-        TURN + self.requests.len() * REQUEST + switches + self.earlier.iter().map(Self::record_bytes).sum::<usize>()
+        TURN + self.requests.iter().map(RequestRecord::record_bytes).sum::<usize>()
+            + self.earlier.iter().map(Self::record_bytes).sum::<usize>()
     }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(end: &str) -> TurnRecord {
+        TurnRecord { end: end.into(), ..TurnRecord::default() }
+    }
+
+    #[test]
+    fn record_keeps_the_latest_turns_and_the_complete_one() {
+        let mut record = turn(TurnRecord::COMPLETE);
+        for _ in 0..2_000 {
+            record = turn("interrupted").after(Some(&record));
+        }
+        assert_eq!((record.earlier.len(), record.left_out), (16, 1_984));
+        assert!(record.is_complete() && record.earlier.iter().all(|turn| turn.left_out == 0));
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(json.len() <= record.record_bytes() && record.record_bytes() < 2_000, "{}", json.len());
+    }
+
+    #[test]
+    fn size_of_a_record_counts_repairs_and_switches() {
+        let change = || vec![Text::from("x".repeat(5_000)); 4];
+        let request = RequestRecord { repairs: change(), switches: change(), ..RequestRecord::default() };
+        let record = TurnRecord { requests: vec![request], ..turn("cut") };
+        let json = serde_json::to_string(&record).unwrap();
+        assert!((json.len()..json.len() + 500).contains(&record.record_bytes()), "{}", record.record_bytes());
+    }
 }

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use crate::message::{Text, ToolCall, ToolCallId, ToolName};
+use crate::message::{RequestRecord, Text, ToolCall, ToolCallId, ToolName};
 
 /// One piece of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +84,14 @@ pub struct Usage {
     pub cache_write_tokens: u64,
     /// The tokens of the answer.
     pub output_tokens: u64,
+}
+
+impl Usage {
+    /// Sets the tokens of a request's record.
+    pub(crate) fn record(self, request: &mut RequestRecord) {
+        (request.input, request.output) = (Some(self.input_tokens), Some(self.output_tokens));
+        (request.cache_read, request.cache_write) = (self.cache_read_tokens, self.cache_write_tokens);
+    }
 }
 
 impl AddAssign for Usage {

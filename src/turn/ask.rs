@@ -79,11 +79,21 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
     };
     let Some((_, model)) = &setup.model else { return Asked::Failed(TurnFailure::NoModel) };
     if let Some(store) = &setup.contents {
-        let (messages, problems) = resolve(request.messages, &**store).await;
-        for problem in &problems {
-            tracing::warn!(call_id = ?host.call_id(), %problem, "cannot load a content; the model gets a description of it");
+        // The other half is for the model. It gets a description of what is not loaded by then.
+        let by = halfway(deadlines.first_token());
+        match timeout_at(by, resolve(request.messages.clone(), &**store)).await {
+            Ok((messages, problems)) => {
+                for problem in &problems {
+                    tracing::warn!(call_id = ?host.call_id(), %problem, "cannot load a content; the model gets a description of it");
+                }
+                request.messages = messages;
+            }
+            Err(_) => tracing::warn!(
+                call_id = ?host.call_id(),
+                "the content store has not answered in half of the time until the first words; the model gets \
+                 descriptions of the contents"
+            ),
         }
-        request.messages = messages;
     }
     let mut hash = request.fingerprint();
     hash.truncate(RequestRecord::PROMPT_HASH_DIGITS);
@@ -157,6 +167,12 @@ pub(super) async fn read_usage<H: Host>(host: &H, id: SpeechId, rest: &mut Gener
             record_usage(host, id, usage);
         }
     }
+}
+
+/// Returns the instant in the middle between now and a deadline.
+fn halfway(deadline: Instant) -> Instant {
+    let now = Instant::now();
+    now + deadline.saturating_duration_since(now) / 2
 }
 
 fn record_usage<H: Host>(host: &H, id: SpeechId, usage: Usage) {

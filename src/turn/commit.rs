@@ -79,10 +79,7 @@ impl Core {
         if !is_used(id) {
             return None;
         }
-        // An id has at most 64 characters, each of one byte.
-        let stem: String = id.as_str().chars().take(56).collect();
-        let others = (2_u32..).filter_map(|number| ToolCallId::new(format!("{stem}-{number}")).ok());
-        others.into_iter().find(|id| !is_used(id))
+        (2..).filter_map(|number| id.numbered(number).ok()).find(|id| !is_used(id))
     }
 
     /// Adds the answer to the conversation once the model has stopped.
@@ -114,7 +111,7 @@ impl Core {
                 }
                 return self.run_tools(id, calls);
             }
-            Ok(calls) if !broken.is_empty() && !is_cut => {
+            Ok(calls) if !broken.is_empty() && !is_cut && offered_tools => {
                 self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
                 let failure =
                     Failure::Malformed("the arguments of a tool call are no JSON, twice in a turn".to_owned());

@@ -94,6 +94,8 @@ pub(crate) struct Turn {
     pub has_dropped_calls: bool,
     /// Whether the next answer may be longer, because a tool call was cut off.
     pub(super) needs_room: bool,
+    /// The maximum tokens of answers since then.
+    pub(super) room: Option<u32>,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
     /// The tool calls whose outcome is in the request, until the next words report it.
@@ -200,6 +202,7 @@ impl Core {
             was_blank: false,
             has_dropped_calls: false,
             needs_room: false,
+            room: None,
             rounds: 0,
             reports: Vec::new(),
             generated_bytes: 0,

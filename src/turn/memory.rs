@@ -66,8 +66,7 @@ impl Core {
             contents().filter_map(Content::as_result).map(ToolResult::tool_call_id).collect();
         let news = results_to_answer(window);
         let tools = &self.setup.tools;
-        let first = window.iter().find(|message| !message.is_fake());
-        let window_from = first.map_or_else(|| self.manager.message_count(), |first| first.position().seq());
+        let window_from = self.window_from(window.iter().copied());
         work(Memory {
             summary: self.manager.last_summary().map(PlainMessage::message),
             left_out,
@@ -84,6 +83,12 @@ impl Core {
             replaces: self.replaced_before(window_from),
             fits,
         })
+    }
+
+    /// Returns the number of the first message of a window. The memory has those before.
+    pub(super) fn window_from<'a>(&self, window: impl IntoIterator<Item = &'a Message>) -> u32 {
+        let first = window.into_iter().find(|message| !message.is_fake());
+        first.map_or_else(|| self.manager.message_count(), |first| first.position().seq())
     }
 
     /// Returns the length of the messages before `seq`, without the rules that come with the memory.

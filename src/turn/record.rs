@@ -43,6 +43,11 @@ impl Recorder {
         }
     }
 
+    /// Returns the tokens of the last answer, if the model reported them.
+    pub fn last_output(&self) -> Option<u32> {
+        self.requests.last().and_then(|request| request.output).and_then(|output| u32::try_from(output).ok())
+    }
+
     /// Records the first token, unless one was recorded.
     pub fn record_first_token(&mut self, at_ms: i64) {
         let start_ms = self.start_ms;
@@ -109,11 +114,7 @@ impl Core {
     pub(super) fn record_usage(&mut self, id: SpeechId, usage: Usage) {
         self.events.push(CallEvent::Used { usage });
         self.estimator.observe(self.estimated, Tokens::new(usage.input_tokens));
-        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
-        let record = |request: &mut RequestRecord| {
-            (request.input, request.output) = (Some(input_tokens), Some(output_tokens));
-            (request.cache_read, request.cache_write) = (cache_read_tokens, cache_write_tokens);
-        };
+        let record = |request: &mut RequestRecord| usage.record(request);
         if self.record_request(id, record) {
             return;
         }

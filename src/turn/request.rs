@@ -26,26 +26,28 @@ impl Core {
             return Some(Err(TurnFailure::NoModel));
         }
         let offers_tools = rounds < setup.max_tool_rounds;
-        let Some(mut request) = self.prompt() else { return Some(Err(TurnFailure::NothingToAnswer)) };
+        let Some((mut request, memory_covers)) = self.prompt() else {
+            return Some(Err(TurnFailure::NothingToAnswer));
+        };
         if offers_tools {
             request.tools = setup.tools.specs();
         }
         request.inference = setup.inference.clone();
-        if self.turn_of(id)?.needs_room {
-            request.inference.max_tokens = request.inference.max_tokens.map(|max| max.saturating_mul(2));
+        let turn = self.turn_of(id)?;
+        if std::mem::take(&mut turn.needs_room) {
+            // The adapter may have a limit of its own. The tokens of the answer that was cut off are then the limit.
+            let max = request.inference.max_tokens.or_else(|| turn.recorder.last_output());
+            turn.room = max.map(|max| max.saturating_mul(2));
         }
+        request.inference.max_tokens = turn.room.or(request.inference.max_tokens);
         let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
         // Only an unreported outcome can be told, and then it is news no more.
         self.news.retain(|id| reports.contains(id));
         let asked_ms = self.now_ms();
-        let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
-        spans::record_compacted(summary.is_some());
+        spans::record_compacted(self.manager.last_summary().is_some());
         let model = setup.model.as_ref().map(|(name, _)| name.clone());
-        let record = RequestRecord {
-            memory_covers: summary,
-            memory_version: self.manager.summary_count(),
-            ..RequestRecord::default()
-        };
+        let record =
+            RequestRecord { memory_covers, memory_version: self.manager.summary_count(), ..RequestRecord::default() };
         let turn = self.turn_of(id)?;
         turn.awaits.clear();
         (turn.reports, turn.answer.asked_ms, turn.answer.first_token_ms) = (reports, asked_ms, None);
@@ -53,8 +55,9 @@ impl Core {
         Some(Ok(Prepared { setup, request, offers_tools }))
     }
 
-    /// Builds a request without tools and settings. Returns `None` if the window is empty.
-    fn prompt(&mut self) -> Option<ModelRequest> {
+    /// Builds a request without tools and settings, and returns the number of the last message that its memory covers.
+    /// Returns `None` if the window is empty.
+    fn prompt(&mut self) -> Option<(ModelRequest, Option<u32>)> {
         self.refresh();
         let (system, late_system) = self.system();
         let instructions = self.length_of(system.iter().chain(&late_system));
@@ -70,10 +73,12 @@ impl Core {
             window.push(Message::new(0.into(), Position::message(0), Role::User, text.into(), 0));
         }
         let memory = self.memory(&window, left_out, instructions);
+        let is_shorter = left_out > 0 || self.manager.last_summary().is_some();
+        let covers = is_shorter.then(|| self.window_from(&window).checked_sub(1)).flatten();
         self.estimated = self.estimator.uncorrected(&window);
         let mut request = ModelRequest::new(window);
         (request.memory, request.system, request.late_system) = (memory, system, late_system);
-        Some(request)
+        Some((request, covers))
     }
 
     /// Returns the system messages of the first request, which stay in the provider's cache, and the later ones.

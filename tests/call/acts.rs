@@ -891,3 +891,26 @@ async fn call_that_was_cut_off_never_runs_and_gets_more_room() {
     assert_eq!(end, ReplyEnd::Failed(None));
     assert_eq!(bookings.counts(), (1, 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn answer_after_a_cut_call_gets_twice_the_tokens_of_the_models_own_limit() {
+    let cut = vec![Step::CutCall("c1", "book"), Step::Stop(StopReason::MaxTokens), Step::Use(300)];
+    let model = Scripted::new([cut, calls("", "c2", "book"), words("Booked.")]);
+    let call = builder(&model).tool(Bookings::default().tool(10)).open().unwrap();
+    assert_eq!(ask(&call, "Book it").await, "Booked.");
+    let room: Vec<_> = model.requests().iter().map(|request| request.inference.max_tokens).collect();
+    assert_eq!(room, [None, Some(600), Some(600)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_call_after_the_last_round_does_not_fail_the_answer() {
+    let broken = vec![Step::Say("It is booked."), Step::Broken("c2", "book"), Step::Stop(StopReason::EndTurn)];
+    let model = Scripted::new([calls("", "c1", "book"), broken]);
+    let call = builder(&model)
+        .tool(Bookings::default().tool(10))
+        .config(|config| config.with_max_tool_rounds(1))
+        .open()
+        .unwrap();
+    assert_eq!(ask(&call, "Book it").await, "It is booked.");
+    assert_eq!(shown(&call)[3..], ["assistant \"It is booked.\" call(c2)", "user result(c2: NotRun)"]);
+}

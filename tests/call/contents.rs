@@ -1,6 +1,9 @@
 //! Contents that the conversation holds by reference: the model gets their bytes, the conversation keeps the reference.
 
-use verbale::contents::{Blob, ContentStore, MemoryStore, Owner};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore, Owner};
 use verbale::message::{Media, MediaKind, ResultContent, Source};
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
 use verbale::{Content, Message, MessageWrapper, Value};
@@ -25,7 +28,7 @@ fn sources<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Source> {
 }
 
 /// Runs a turn whose tool returns a photo by its id. Returns the sources in the last request and in the conversation.
-async fn photo_turn(store: MemoryStore, id: String) -> [Vec<Source>; 2] {
+async fn photo_turn(store: impl ContentStore + 'static, id: String) -> [Vec<Source>; 2] {
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
     let spec = ToolSpec::new("take_photo", "Takes a photo of the parcel.", schema).unwrap();
     let take_photo = move |_: Value, _: ToolContext| {
@@ -62,4 +65,30 @@ async fn missing_content_does_not_fail_the_turn() {
     let [asked, kept] = photo_turn(MemoryStore::default(), id.clone()).await;
     assert_eq!(asked, [Source::ContentId(id.as_str().into())]);
     assert_eq!(asked, kept);
+}
+
+/// A store that never answers.
+struct Hangs;
+
+impl ContentStore for Hangs {
+    fn put<'a>(&'a self, _: &'a Blob, _: &'a Owner) -> ContentFuture<'a, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Blob>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn release<'a>(&'a self, _: &'a Owner) -> ContentFuture<'a, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_that_hangs_leaves_time_for_the_answer() {
+    let id = Blob::new(PNG).id().to_string();
+    let started = Instant::now();
+    let [asked, _] = photo_turn(Hangs, id.clone()).await;
+    assert_eq!(asked, [Source::ContentId(id.as_str().into())]);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }

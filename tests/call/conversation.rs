@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::conversation::ConversationErrorKind::InUse;
-use verbale::conversation::{ConversationError, ConversationErrorKind, Conversations, HistoryQuery, Models, Prompt};
+use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
@@ -44,7 +44,7 @@ async fn live_call_is_found_among_conversations() {
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
     // Only one owner may take the turns.
-    assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), ConversationErrorKind::InUse);
+    assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), InUse);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
@@ -83,13 +83,11 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     assert_eq!(shown(&call).len(), 3);
 
     let spoken = call.conversation().read(|manager| manager.meta_messages()[2].id());
-    let edited = conversation.edit(&spoken, |mut spoken| {
-        spoken.set_data("ticket", 7).unwrap();
-        spoken.add_attribute(Attribute::Hardcoded)
+    conversation.edit(|edit| {
+        edit.set_data(&spoken, "ticket", 7).unwrap();
+        assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
+        edit.add_system("The office closes at six.").unwrap();
     });
-    assert!(edited.unwrap());
-    let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
-    assert_eq!(conversation.edit(&unknown, |_| ()).unwrap_err().kind(), ConversationErrorKind::NotFound);
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
     turn(&call, "My balance?").await;
@@ -99,7 +97,7 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
         |texts: &[verbale::message::Text]| texts.iter().map(|text| text.as_str().to_owned()).collect::<Vec<_>>();
     // Later instructions follow the cached prefix, which does not change.
     assert_eq!((&first.system, first.late_system.len()), (&last.system, 0));
-    assert_eq!(texts(&last.late_system), ["Be brief."]);
+    assert_eq!(texts(&last.late_system), ["The office closes at six.", "Be brief."]);
     assert_eq!((first.tools[0].name.as_str(), last.tools.len()), ("transfer", 0), "no round of tools is left");
     let asked: Vec<_> = last.messages.iter().map(crate::support::line).collect();
     assert_eq!(asked[2], "user \"The caller is a gold customer.\" \"My balance?\"");

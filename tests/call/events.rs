@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use verbale::MessageWrapper;
+use verbale::MessagesManager;
 use verbale::Timing;
-use verbale::call::{CallSettings, Played, ReplyEnd, ReplyEvent, Utterance};
+use verbale::call::{CallSession, CallSettings, Played, ReplyEnd, ReplyEvent, Utterance};
 use verbale::conversation::ConversationErrorKind;
 use verbale::model::{StopReason, Tool};
 
@@ -109,6 +110,23 @@ async fn doubtful_words_are_answered_with_a_request_to_repeat() {
     call.playback_finished(speech, call.now_ms());
     call.caller_said(Utterance::new("my balance").with_confidence(0.9)).unwrap();
     assert_eq!(read(call.reply().unwrap()).await.0, "Good.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn doubtful_words_stay_doubtful_after_a_takeover() {
+    let settings = || CallSettings::default().with_min_confidence(0.4).with_ask_to_repeat("Pardon?");
+    let model = Scripted::new([words("Good.")]);
+    let call = builder(&model).settings(settings()).open().unwrap();
+    call.caller_said(Utterance::new("mumble").with_confidence(0.2)).unwrap();
+    let resume = |call: &CallSession| {
+        let manager = call.conversation().read(|manager| MessagesManager::restore(manager.records()).unwrap());
+        builder(&model).settings(settings()).resume(manager).unwrap()
+    };
+    let second = resume(&call);
+    assert_eq!(read(second.reply().unwrap()).await.1, ReplyEnd::AskedToRepeat);
+    // The caller was asked already.
+    let third = resume(&second);
+    assert_eq!(read(third.reply().unwrap()).await.0, "Good.");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,15 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
 use tokio::time::sleep;
 use verbale::call::{CallBuilder, CallSession};
 use verbale::conversation::Config;
-use verbale::message::Text;
-use verbale::model::{Failure, ModelError, Partial, Summarizer, SummaryFuture, Tool};
+use verbale::model::{Failure, ModelError, Partial, Summarizer, Summary, SummaryFuture, Tool};
 use verbale::policy::Policy;
-use verbale::{Role, Summarizing};
+use verbale::{MessagesManager, PlainMessage, Role, Summarizing};
 
 use crate::support::{Scripted, builder, calls, pass, read, shown, turn, words};
+
+type Manager = MessagesManager<PlainMessage>;
 
 /// One step of a scripted summarizer. The last step repeats.
 #[derive(Clone, Copy)]
@@ -61,7 +63,9 @@ impl Summarizer for Scribe {
             match does {
                 Does::Writes(after_ms, text) => {
                     sleep(Duration::from_millis(after_ms)).await;
-                    Ok(Text::from(text).into())
+                    let mut summary = Summary::from(text);
+                    (summary.usage.input_tokens, summary.usage.output_tokens) = (900, 40);
+                    Ok(summary)
                 }
                 Does::Fails => Err(ModelError::new(Failure::Denied("no such model".to_owned()), Partial::default())),
                 Does::Hangs => std::future::pending().await,
@@ -120,6 +124,25 @@ async fn summary_is_made_during_playback() {
     let request = model.requests().last().cloned().unwrap();
     assert!(request.memory.as_deref().is_some_and(|memory| memory.starts_with("An order is late.\n")));
     assert!(request.messages.len() < 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_has_the_tokens_of_a_summary_and_what_each_prompt_covers() {
+    let scribe = Scribe::new([Does::Writes(200, "An order is late.")]);
+    let call = with(&Scripted::default(), &scribe).open().unwrap();
+    turns(&call, 6).await;
+    let records: Vec<Json> = call
+        .conversation()
+        .read(|manager| manager.records().iter().map(|record| serde_json::to_value(record).unwrap()).collect());
+    let summary = records.iter().find(|record| record["message"]["role"] == "summary").unwrap();
+    assert_eq!(summary["metadata"]["request"], json!({"tookMs": 200, "input": 900, "output": 40}));
+    let covers = |record: &Json| record.pointer("/metadata/turn/requests/0/memoryCovers").cloned();
+    let covered: Vec<Json> = records.iter().filter_map(covers).collect();
+    assert_eq!(covered.first(), Some(&summary["after"]), "{covered:?}");
+
+    let restored = call.conversation().read(|manager| Manager::restore(manager.records()).unwrap());
+    assert_eq!(restored.records(), call.conversation().read(Manager::records));
+    assert!(restored.to_string().contains("request={model end 200 ms tokens 900 in 40 out}"), "{restored}");
 }
 
 #[tokio::test(start_paused = true)]

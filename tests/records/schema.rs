@@ -44,7 +44,10 @@ fn summary() -> Json {
     json!({
         "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
         "message": {"role": "summary", "contents": ["They greeted each other."]},
-        "metadata": {"coversFrom": 0, "previousSummary": "01JRZJ166J2WRMF990535EVSQS", "timing": {"creation": 5}},
+        "metadata": {
+            "coversFrom": 0, "previousSummary": "01JRZJ166J2WRMF990535EVSQS",
+            "request": {"tookMs": 900, "input": 7, "output": 4}, "timing": {"creation": 5},
+        },
     })
 }
 
@@ -125,6 +128,7 @@ fn invalid_record_is_refused_by_schema_and_reader() {
         with(summary(), "/summary", Some(json!(10_000))),
         with(summary(), "/message/role", Some(json!("user"))),
         with(summary(), "/metadata/previousSummary", Some(json!("x"))),
+        with(summary(), "/metadata/request/input", Some(json!("x"))),
         with(summary(), "/metadata/coversFrom", Some(json!(-1))),
     ];
     let required = ["/id", "/seq", "/revision", "/message", "/metadata", "/message/role", "/message/contents"];

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::demo::log::Place;
-use crate::log::endpoint;
+use crate::log::{self as logs, endpoint};
 
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
@@ -25,6 +25,10 @@ pub struct Arguments {
     /// with an id of this run as suffix, so each run is a new call.
     #[arg(long, value_name = "DIR", conflicts_with = "endpoint")]
     pub db: Option<PathBuf>,
+
+    /// Keeps the log in embedded:DIR, or in dynamodb://TABLE with --endpoint, as the other commands name it.
+    #[arg(long, value_name = "LOG", conflicts_with = "db")]
+    pub log: Option<logs::Place>,
 
     /// Keeps the log in the DynamoDB at this address, such as http://127.0.0.1:8000.
     ///
@@ -77,11 +81,17 @@ Examples:
 
 impl Arguments {
     /// Returns the place of the log.
-    pub fn into_place(self) -> Place {
-        match (self.db, self.endpoint) {
-            (Some(directory), _) => Place::Directory(directory),
-            (None, Some(url)) => Place::Endpoint(url),
-            (None, None) => Place::Memory,
+    ///
+    /// Returns an error if it may be the log of a service, where a recording does not belong.
+    pub fn into_place(self) -> Result<Place, &'static str> {
+        match (self.db, self.log, self.endpoint) {
+            (Some(directory), ..) | (None, Some(logs::Place::Embedded(directory)), None) => {
+                Ok(Place::Directory(directory))
+            }
+            (None, Some(logs::Place::DynamoDb(table)), Some(url)) => Ok(Place::Endpoint { url, table }),
+            (None, None, Some(url)) => Ok(Place::Endpoint { url, table: logs::EMBEDDED_TABLE.to_owned() }),
+            (None, None, None) => Ok(Place::Memory),
+            _ => Err("the demo has its --log in embedded:DIR, or in dynamodb://TABLE with --endpoint"),
         }
     }
 }
@@ -109,6 +119,7 @@ mod tests {
     fn defaults_apply_without_arguments() {
         let defaults = Arguments {
             db: None,
+            log: None,
             endpoint: None,
             summarize_above: NonZeroUsize::new(12).unwrap(),
             keep_turns: 2,
@@ -120,10 +131,21 @@ mod tests {
 
     #[test]
     fn all_arguments_are_parsed() {
-        let all =
-            ["--endpoint", "http://[::1]:8000", "--summarize-above", "6", "--keep-turns", "0", "--trace", "a.jsonl"];
+        let all = [
+            "--log",
+            "dynamodb://calls",
+            "--endpoint",
+            "http://[::1]:8000",
+            "--summarize-above",
+            "6",
+            "--keep-turns",
+            "0",
+            "--trace",
+            "a.jsonl",
+        ];
         let taken = Arguments {
             db: None,
+            log: Some(logs::Place::DynamoDb("calls".to_owned())),
             endpoint: Some("http://[::1]:8000".to_owned()),
             summarize_above: NonZeroUsize::new(6).unwrap(),
             keep_turns: 0,
@@ -137,6 +159,7 @@ mod tests {
     fn wrong_arguments_are_usage_errors() {
         for (arguments, kind) in [
             (&["--db", "d", "--endpoint", "http://localhost:1"][..], ErrorKind::ArgumentConflict),
+            (&["--db", "d", "--log", "embedded:d"], ErrorKind::ArgumentConflict),
             (&["--endpoint", "localhost:8000"], ErrorKind::ValueValidation),
             (&["--endpoint", "http://"], ErrorKind::ValueValidation),
             (&["--endpoint", "http://a b"], ErrorKind::ValueValidation),

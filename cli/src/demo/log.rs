@@ -17,6 +17,7 @@ use verbale::manager::ManagerError;
 use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;
+use crate::log::EMBEDDED_TABLE;
 use crate::text::visible;
 
 /// The log of one call.
@@ -47,8 +48,8 @@ pub enum Place {
     Memory,
     /// In this process, in files of a directory.
     Directory(PathBuf),
-    /// In a local DynamoDB at an address, with dummy credentials.
-    Endpoint(String),
+    /// In a table of a local DynamoDB at an address, with dummy credentials.
+    Endpoint { url: String, table: String },
 }
 
 /// An error of the log.
@@ -73,15 +74,19 @@ impl CallLog {
         let client = match &place {
             Place::Memory => EmbeddedDynamo::in_memory()?.client(),
             Place::Directory(directory) => EmbeddedDynamo::open(directory)?.client(),
-            Place::Endpoint(url) => client_at(url),
+            Place::Endpoint { url, .. } => client_at(url),
         };
-        create_table(&client, "verbale").await.map_err(|source| match (&place, &source) {
-            (Place::Endpoint(url), error) if error.is_retryable() => {
+        let name = match &place {
+            Place::Endpoint { table, .. } => table.as_str(),
+            Place::Memory | Place::Directory(_) => EMBEDDED_TABLE,
+        };
+        create_table(&client, name).await.map_err(|source| match (&place, &source) {
+            (Place::Endpoint { url, .. }, error) if error.is_retryable() => {
                 LogError::NobodyAnswers { url: url.clone(), source }
             }
             _ => LogError::Log(source),
         })?;
-        let log = DynamoLog::new(client.clone());
+        let log = DynamoLog::new(client.clone()).with_table(name);
         let header = CallHeader::new(call_id(script)?, script.start_ms())?;
         log.open_call(&header).await?;
         let (lease, header) = (WriterLease::from(&header), log.cost());
@@ -147,14 +152,14 @@ impl CallLog {
         Costs { written: self.log.cost() - self.read - self.header, header: self.header, read: self.read }
     }
 
-    /// Returns the command that shows the call, if its log is kept.
+    /// Returns the call and its log as arguments of the commands that show it, if the log is kept.
     pub fn show_again(&self) -> Option<String> {
         let log = match &self.place {
             Place::Memory => return None,
             Place::Directory(directory) => format!("embedded:{}", visible(&directory.to_string_lossy())),
-            Place::Endpoint(url) => format!("dynamodb://{} --endpoint {}", self.log.table(), visible(url)),
+            Place::Endpoint { url, .. } => format!("dynamodb://{} --endpoint {}", self.log.table(), visible(url)),
         };
-        Some(format!("verbale show {} --log {log}", self.lease.call_id()))
+        Some(format!("{} --log {log}", self.lease.call_id()))
     }
 }
 
@@ -165,7 +170,7 @@ impl fmt::Display for CallLog {
         match &self.place {
             Place::Memory => f.write_str("in memory"),
             Place::Directory(directory) => write!(f, "in {}", visible(&directory.to_string_lossy())),
-            Place::Endpoint(url) => write!(f, "at {}", visible(url)),
+            Place::Endpoint { url, .. } => write!(f, "at {}", visible(url)),
         }
     }
 }

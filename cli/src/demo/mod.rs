@@ -39,6 +39,8 @@ enum Failure {
     /// The file is invalid. No log was opened.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    #[error("{0}")]
+    Usage(&'static str),
     #[error(transparent)]
     Play(#[from] PlayError),
 }
@@ -46,7 +48,8 @@ enum Failure {
 impl Failure {
     fn exit_status(&self) -> u8 {
         match self {
-            Self::Script(_) => 2,
+            Self::Script(_) | Self::Usage(_) => 2,
+            Self::Play(PlayError::Log(log::LogError::NobodyAnswers { .. })) => 5,
             Self::Play(_) => 1,
         }
     }
@@ -75,10 +78,11 @@ fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failure> {
         keep_turns: arguments.keep_turns,
         with_items: arguments.trace,
     };
+    let place = arguments.clone().into_place().map_err(Failure::Usage)?;
     let mut observer: Box<dyn Observer> =
         if arguments.trace { Box::new(Trace(&mut *out)) } else { Box::new(Show::new(&mut *out)) };
     let played = async {
-        let mut log = CallLog::open(arguments.into_place(), &script).await.map_err(PlayError::from)?;
+        let mut log = CallLog::open(place, &script).await.map_err(PlayError::from)?;
         play(&script, options, &mut log, &mut *observer).await
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(PlayError::Runtime)?;

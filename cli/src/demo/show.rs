@@ -93,7 +93,11 @@ impl<W: Write> Show<W> {
              To play a call of your own, add its FILE; to keep the log, --db DIR (see --help)."
         )?;
         match &ended.show_again {
-            Some(command) => writeln!(out, "To see the call in its log: {command}"),
+            Some(call) => writeln!(
+                out,
+                "To see the call in its log: verbale show {call}\n\
+                 To see it as a page: verbale report {call} -o call.html"
+            ),
             None => Ok(()),
         }
     }

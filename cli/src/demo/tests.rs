@@ -239,15 +239,16 @@ fn log_that_cannot_be_opened_is_reported_on_one_line() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let url = format!("http://{}", socket.local_addr().unwrap());
-    for (arguments, expected) in [
+    for (arguments, status, expected) in [
         (
             ["--db", file.to_str().unwrap()],
+            1,
             format!("cannot open the database {}", file.join("dynamodb.sqlite").display()),
         ),
-        (["--endpoint", &url], format!("no DynamoDB answers at {url}: start one there")),
+        (["--endpoint", &url], 5, format!("no DynamoDB answers at {url}: start one there")),
     ] {
         let failure = played(&arguments).unwrap_err();
-        assert_eq!(failure.exit_status(), 1);
+        assert_eq!(failure.exit_status(), status);
         let line = on_one_line(&failure);
         assert!(line.starts_with(&expected) && !line.contains('\n'), "{line}");
     }

@@ -15,6 +15,7 @@ use crate::command::note;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
 use crate::new_file::NewFile;
+use crate::redact::Mask;
 use crate::show::started_ms;
 use page::Page;
 
@@ -34,12 +35,16 @@ pub struct Arguments {
     output: Option<PathBuf>,
 
     #[command(flatten)]
+    mask: Mask,
+
+    #[command(flatten)]
     log: LogArguments,
 }
 
 /// Writes the page. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let (call_id, call) = arguments.log.read(arguments.call).await?;
+    let call = arguments.mask.apply(call)?;
     let (header, started_ms) = (call.header.clone(), started_ms(&call));
     let conversation: MessagesManager<BedrockMessage> = call.restore();
     let page = Page::new(&call_id, header.as_ref(), started_ms, &conversation);

@@ -8,13 +8,13 @@ use tokio::time::{Instant, sleep};
 use verbale::Value;
 use verbale::call::{CallBuilder, CallSession, Played, ReplyEnd, ReplyEvent, Utterance};
 use verbale::clock::{Clock, SeededRandomness, SequentialIds};
-use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
+use verbale::log::{CallHeader, CallId, CallLog, CallerId, LogWriter, WriterSettings};
 use verbale::message::ToolError;
 use verbale::model::{Tool, ToolContext, ToolSpec};
 use verbale::testing::{ScriptedModel, ScriptedReply};
 
 /// Monday, 2025-10-20, 07:15:02 UTC.
-const START_MS: i64 = 1_760_944_502_400;
+pub const START_MS: i64 = 1_760_944_502_400;
 const IN_TIME: Duration = Duration::from_secs(5);
 
 /// A model with these answers, each after 350 ms.
@@ -39,7 +39,9 @@ impl Clock for CallClock {
 }
 
 /// Plays the calls: one with a tool and a barge-in, one whose booking has an unknown outcome, and a live one.
+#[expect(clippy::await_holding_lock, reason = "each test has a thread of its own, and starts no process meanwhile")]
 pub async fn play(log: Arc<dyn CallLog>) {
+    let _starts = crate::starts();
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task.run());
@@ -81,7 +83,9 @@ pub async fn play(log: Arc<dyn CallLog>) {
 }
 
 /// Plays a call in which the caller, the model and the tools say the same words in each turn.
+#[expect(clippy::await_holding_lock, reason = "each test has a thread of its own, and starts no process meanwhile")]
 pub async fn play_turns(log: Arc<dyn CallLog>, id: &str, turns: usize, words: &str) {
+    let _starts = crate::starts();
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task.run());
@@ -104,12 +108,14 @@ fn open(writer: &LogWriter, clock: &Arc<dyn Clock>, id: &str, model: ScriptedMod
             ToolSpec::new(name, "A tool of the ferries.", Value::map([("type", Value::from("object"))]).unwrap());
         Tool::raw(spec.unwrap(), |arguments: Value, _: ToolContext| async move { sail(&arguments).await })
     };
+    let caller = CallerId::new("+4930123456", b"pellam-island-ferries").unwrap();
+    let header = CallHeader::new(CallId::new(id).unwrap(), clock.now_ms()).unwrap().with_caller(caller);
     CallBuilder::new(model)
         .system("You answer the telephone of the Pellam Island Ferries.")
         .tool(tool("seats").read_only())
         .tool(tool("book"))
         .clock(clock.clone(), Arc::new(SequentialIds::default()))
-        .log(writer.open(CallHeader::new(CallId::new(id).unwrap(), clock.now_ms()).unwrap()).unwrap())
+        .log(writer.open(header).unwrap())
         .open()
         .unwrap()
 }

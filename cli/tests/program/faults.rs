@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use tempfile::TempDir;
 use verbale::log::{CallId, CallLog, JsonLines};
 
-use crate::{calls, embedded, program, run, shown, with_calls};
+use crate::{calls, embedded, program, run, shown, start, with_calls};
 
 /// Damages the header of a call.
 fn damage(folder: &TempDir, call: &str) {
@@ -132,10 +132,7 @@ async fn csv_without_rows_has_its_columns() {
 #[tokio::test(start_paused = true)]
 async fn tail_ends_with_its_reader() {
     let folder = with_calls().await;
-    let mut tail = program(folder.path(), "verbale tail ferry-3 --log jsonl:calls --every 0.05")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut tail = start(&mut program(folder.path(), "verbale tail ferry-3 --log jsonl:calls --every 0.05"));
     let mut out = BufReader::new(tail.stdout.take().unwrap());
     out.read_line(&mut String::new()).unwrap();
     drop(out);
@@ -146,11 +143,7 @@ async fn tail_ends_with_its_reader() {
 #[tokio::test(start_paused = true)]
 async fn interrupted_command_says_so() {
     let folder = with_calls().await;
-    let mut tail = program(folder.path(), "verbale tail ferry-3 --log jsonl:calls --every 0.05")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut tail = start(&mut program(folder.path(), "verbale tail ferry-3 --log jsonl:calls --every 0.05"));
     let mut out = BufReader::new(tail.stdout.take().unwrap());
     out.read_line(&mut String::new()).unwrap();
     assert!(Command::new("kill").args(["-INT", &tail.id().to_string()]).status().unwrap().success());
@@ -197,7 +190,7 @@ async fn database_that_cannot_be_written_is_access_denied() {
     if is_root {
         command.uid(65534);
     }
-    let output = command.output().unwrap();
+    let output = start(&mut command).wait_with_output().unwrap();
     permit(&db, 0o755);
     let error = shown(&output);
     assert!(error.contains("access denied: the database in db and its directory cannot be written"), "{error}");
@@ -208,10 +201,9 @@ async fn database_that_cannot_be_written_is_access_denied() {
 #[test]
 fn errors_do_not_show_requests() {
     let folder = tempfile::tempdir().unwrap();
-    let output = program(folder.path(), "verbale show CA1 --log dynamodb://calls --region eu-west-1")
-        .envs([("AWS_ENDPOINT_URL", "nowhere"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")])
-        .output()
-        .unwrap();
+    let mut show = program(folder.path(), "verbale show CA1 --log dynamodb://calls --region eu-west-1");
+    show.envs([("AWS_ENDPOINT_URL", "nowhere"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")]);
+    let output = start(&mut show).wait_with_output().unwrap();
     let error = shown(&output);
     assert!(error.contains("endpoint must contain scheme") && !error.contains("KeyConditionExpression"), "{error}");
     let output = run(folder.path(), "verbale show CA1 --log dynamodb://calls --endpoint nowhere");
@@ -222,11 +214,9 @@ fn errors_do_not_show_requests() {
 #[test]
 fn missing_credentials_are_access_denied() {
     let folder = tempfile::tempdir().unwrap();
-    let output = program(folder.path(), "verbale show CA1 --log dynamodb://calls --region eu-west-1")
-        .env_clear()
-        .envs([("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nowhere")])
-        .output()
-        .unwrap();
+    let mut show = program(folder.path(), "verbale show CA1 --log dynamodb://calls --region eu-west-1");
+    show.env_clear().envs([("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nowhere")]);
+    let output = start(&mut show).wait_with_output().unwrap();
     let error = shown(&output);
     assert!(error.contains("no credentials found"), "{error}");
     assert_eq!(output.status.code(), Some(4), "{error}");

@@ -4,12 +4,13 @@
 
 mod calls;
 mod faults;
+mod operate;
 mod report;
 mod tail;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::Arc;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_sdk_dynamodb::Client;
 use tempfile::TempDir;
@@ -26,7 +27,19 @@ async fn with_calls() -> TempDir {
 
 /// Runs a line of a shell, without the shell. Its first word is `verbale`.
 fn run(folder: &Path, line: &str) -> Output {
-    program(folder, line).output().unwrap()
+    start(&mut program(folder, line)).wait_with_output().unwrap()
+}
+
+/// Held while a process starts: until then it has the locks of this one, and another test could not write its log.
+static STARTS: Mutex<()> = Mutex::new(());
+
+fn starts() -> MutexGuard<'static, ()> {
+    STARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start(program: &mut Command) -> Child {
+    let _starts = starts();
+    program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn program(folder: &Path, line: &str) -> Command {
@@ -50,6 +63,7 @@ fn shown(output: &Output) -> String {
 #[tokio::test(start_paused = true)]
 async fn page_shows_what_the_program_prints() {
     let folder = with_calls().await;
+    operate::with_spool(folder.path()).await;
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/program.md");
     let text = std::fs::read_to_string(&page).unwrap();
     let mut now = String::new();

@@ -1,12 +1,11 @@
 //! Following a call.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
 
 use verbale::log::{CallChange, CallEnd, CallId, CallLog, JsonLines};
 use verbale::{MessagesManager, PlainMessage};
 
-use crate::{run, shown, with_calls};
+use crate::{program, run, shown, start, with_calls};
 
 #[tokio::test(start_paused = true)]
 async fn ended_call_is_printed_as_shown() {
@@ -25,14 +24,8 @@ async fn ended_call_is_printed_as_shown() {
 async fn live_call_is_followed_to_its_end() {
     let folder = with_calls().await;
     for json in [false, true] {
-        let mut tail = Command::new(env!("CARGO_BIN_EXE_verbale"))
-            .args(["tail", "ferry-3", "--log", "jsonl:calls", "--every", "0.05"])
-            .args(json.then_some("--json"))
-            .current_dir(folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut tail = program(folder.path(), "verbale tail ferry-3 --log jsonl:calls --every 0.05");
+        let mut tail = start(tail.args(json.then_some("--json")));
         let mut out = BufReader::new(tail.stdout.take().unwrap());
         let mut line = String::new();
         while !line.contains("Good morning") {

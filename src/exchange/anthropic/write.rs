@@ -7,12 +7,9 @@ use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{is_web, known_image, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, ToolCall, ToolResult,
-    Value, is_blank,
+    Content, Document, Media, MediaKind, MessageWrapper, Outcome, PLACEHOLDER, ResultContent, Role, Source, ToolCall,
+    ToolResult, Value, is_blank,
 };
-
-/// The text of the user message that precedes an assistant's at the start.
-const OPENER: &str = "...";
 
 /// The order of blocks in a message: results first, calls last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +57,7 @@ pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
             spoken => spoken,
         };
         if turns.is_empty() && role == Role::Assistant {
-            turns.push((Role::User, vec![(Order::Said, text_block(OPENER))]));
+            turns.push((Role::User, vec![(Order::Said, text_block(PLACEHOLDER))]));
         }
         losses.set_message(message.id());
         let blocks = message.contents().iter().filter_map(|content| block(content, role, &mut losses));

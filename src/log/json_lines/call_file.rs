@@ -1,17 +1,17 @@
 //! [`CallFile`]: the file of a call during a write.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::lines::{self, Lines};
+use crate::contents::Locked;
 use crate::log::CallId;
 use crate::log::call::Call;
 use crate::log::files;
 
 /// The locked file of a call, and its contents.
 pub(super) struct CallFile {
-    file: File,
+    file: Locked,
     path: PathBuf,
     pub call: Call,
     /// The offset where the last whole line ends.
@@ -28,11 +28,10 @@ impl CallFile {
         Ok(Self { file, path, call, end: end as u64 })
     }
 
-    pub fn lock(path: &Path) -> io::Result<File> {
+    pub fn lock(path: &Path) -> io::Result<Locked> {
         files::create_directory_of(path)?;
         let file = files::options().create(true).truncate(false).open(path)?;
-        file.try_lock()?;
-        Ok(file)
+        Ok(Locked::exclusive(file)?)
     }
 
     /// Appends lines after the last whole line.

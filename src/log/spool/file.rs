@@ -12,6 +12,7 @@ use super::counter::MAX_COUNTER;
 use super::error::{Fault, FaultKind, io_fault};
 use super::home::{Home, open_database};
 use super::unpoisoned;
+use crate::contents::Locked;
 use crate::log::files;
 
 /// The file of a spool, a file that will replace it, and the counter file.
@@ -23,7 +24,7 @@ pub(super) struct FileHome {
     fresh_path: PathBuf,
     counter_path: PathBuf,
     fsync: bool,
-    counter: Mutex<File>,
+    counter: Mutex<Locked>,
     identities: Mutex<Identities>,
 }
 
@@ -51,8 +52,11 @@ impl FileHome {
         }
     }
 
-    fn backend(&self, file: File) -> Result<FileStore, Fault> {
-        Ok(FileStore { file: FileBackend::new(file)?, fsync: self.fsync })
+    /// Locks a file of a spool.
+    fn store(&self, file: File) -> Result<(FileStore, Identity), Fault> {
+        let lock = Locked::exclusive(file.try_clone().map_err(io_fault)?).map_err(lock_fault)?;
+        let identity = Identity::of(&lock.metadata().map_err(io_fault)?);
+        Ok((FileStore { file: FileBackend::new(file)?, fsync: self.fsync, _lock: lock }, identity))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -75,9 +79,9 @@ impl Home for FileHome {
 
     fn open(&self) -> Result<Database, Fault> {
         let file = files::options().open(&self.path).map_err(io_fault)?;
-        lock_file(&file)?;
-        unpoisoned(&self.identities).current = Some(Identity::of(&file.metadata().map_err(io_fault)?));
-        open_database(self.backend(file)?)
+        let (store, identity) = self.store(file)?;
+        unpoisoned(&self.identities).current = Some(identity);
+        open_database(store)
     }
 
     fn is_in_place(&self) -> Result<bool, Fault> {
@@ -93,9 +97,9 @@ impl Home for FileHome {
         // The directory may have been deleted with the file.
         files::create_directory_of(&self.path).and_then(|()| self.remove_fresh()).map_err(io_fault)?;
         let file = files::options().create_new(true).open(&self.fresh_path).map_err(io_fault)?;
-        lock_file(&file)?;
-        unpoisoned(&self.identities).fresh = Some(Identity::of(&file.metadata().map_err(io_fault)?));
-        open_database(self.backend(file)?)
+        let (store, identity) = self.store(file)?;
+        unpoisoned(&self.identities).fresh = Some(identity);
+        open_database(store)
     }
 
     fn keep_fresh(&self) -> io::Result<()> {
@@ -110,7 +114,7 @@ impl Home for FileHome {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(0))?;
         // A longer file is none of ours, and is refused as damaged.
-        (&mut *file).take(MAX_COUNTER as u64 + 1).read_to_end(&mut bytes)?;
+        (&mut **file).take(MAX_COUNTER as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -127,18 +131,16 @@ impl Home for FileHome {
     }
 }
 
-fn open_counter(path: &Path) -> Result<File, Fault> {
+fn open_counter(path: &Path) -> Result<Locked, Fault> {
     let file = files::options().create(true).truncate(false).open(path).map_err(io_fault)?;
-    lock_file(&file)?;
-    Ok(file)
+    Locked::exclusive(file).map_err(lock_fault)
 }
 
-/// Locks a file until it is closed.
-fn lock_file(file: &File) -> Result<(), Fault> {
-    file.try_lock().map_err(|error| match error {
+fn lock_fault(error: TryLockError) -> Fault {
+    match error {
         TryLockError::WouldBlock => Fault::of(FaultKind::InUse),
         TryLockError::Error(error) => io_fault(error),
-    })
+    }
 }
 
 /// Returns the metadata of a file; `None` if there is no file.
@@ -179,11 +181,12 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 ///
 /// Writes of a killed process stay in the system's cache, in order, so `kill -9` needs no sync: redb writes pages and
 /// header of a commit before it reports success, never overwrites pages of the previous commit, and detects missing
-/// pages by checksum. Locks are not forwarded, because [`FileHome`] locks the file itself.
+/// pages by checksum. redb's own locks are not forwarded, because the store has locked the file.
 #[derive(Debug)]
 struct FileStore {
     file: FileBackend,
     fsync: bool,
+    _lock: Locked,
 }
 
 impl StorageBackend for FileStore {

@@ -24,12 +24,12 @@ pub(super) fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Resu
         write!(f, ", {} fillers", record.fillers)?;
     }
     if !record.earlier.is_empty() {
-        write!(f, ", {} earlier", record.earlier.len())?;
+        write!(f, ", {} earlier", record.earlier.len() + record.left_out as usize)?;
     }
     f.write_str("}")
 }
 
-fn request(f: &mut fmt::Formatter<'_>, request: &RequestRecord) -> fmt::Result {
+pub(super) fn request(f: &mut fmt::Formatter<'_>, request: &RequestRecord) -> fmt::Result {
     if let Some(hash) = &request.prompt_hash {
         f.write_str(" prompt ")?;
         word(f, hash)?;

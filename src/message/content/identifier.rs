@@ -75,6 +75,17 @@ identifier! {
     ToolName, "tool name", "[a-zA-Z0-9_-]", b'_' | b'-'
 }
 
+impl ToolCallId {
+    /// Returns this id with a number at its end, such as `call_1-2`, for a call whose id was used before. A long id is cut.
+    ///
+    /// Returns a [`MessageError`] for a number of more than 7 digits if the id is long.
+    pub(crate) fn numbered(&self, number: u32) -> Result<Self, MessageError> {
+        // An id has at most 64 characters, each of one byte.
+        let stem: String = self.as_str().chars().take(56).collect();
+        Self::new(format!("{stem}-{number}"))
+    }
+}
+
 fn refused(kind: &str, characters: &str, bytes: usize) -> MessageError {
     MessageError::with_details(format!("a {kind} has 1 to 64 characters of {characters}; this one has {bytes} bytes"))
 }

@@ -22,7 +22,8 @@ use crate::message::Message;
 ///   the JSON of values. A key without a value is absent.
 /// - A summary has `after` instead of `seq`, the `seq` of the last message that it covers, and `summary`, its number in
 ///   the conversation, from 1. In `metadata` it has `coversFrom`, the `seq` of the first message that it covers, and
-///   `previousSummary`, the id of the summary that it replaces.
+///   `previousSummary`, the id of the summary that it replaces. A summary by a model has `request`, with the time and tokens
+///   of the request.
 /// - An assistant message that was heard in part has `"heard": {"contents": […], "by": "wordTiming"}` in `message`, with
 ///   the heard prefix of its texts.
 /// - A message of a decision has `step`, `policy` and `roleHint` in `metadata`. The last message that a fork shares with

@@ -7,8 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RoleHint, Text,
-    Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RequestRecord,
+    RoleHint, Text, Timing, TurnRecord, Value,
 };
 
 /// The metadata of a record, without checks against its contents.
@@ -34,6 +34,7 @@ struct MetadataEntries {
     decision: Decision,
     forked_from: Option<ForkEntries>,
     turn: Option<TurnRecord>,
+    request: Option<RequestRecord>,
     parts: Option<Vec<PartEntries>>,
     timings: TimingEntries,
     redacted: Vec<Text>,
@@ -61,6 +62,7 @@ impl Draft for MetadataEntries {
             }
             "forkedFrom" => self.forked_from = Some(map.next_value()?),
             "turn" => self.turn = Some(map.next_value()?),
+            "request" => self.request = Some(map.next_value()?),
             "parts" => self.parts = Some(map.next_value()?),
             "timing" => self.timings = map.next_value()?,
             "redacted" => self.redacted = map.next_value()?,
@@ -89,9 +91,8 @@ impl MetadataEntries {
         if self.decision != Decision::default() {
             metadata.set_decision(Box::new(self.decision));
         }
-        if let Some(turn) = self.turn {
-            metadata.set_turn(turn);
-        }
+        self.turn.into_iter().for_each(|turn| metadata.set_turn(turn));
+        self.request.into_iter().for_each(|request| metadata.set_request(request));
         if let Some(ForkEntries { conversation, after, unknown }) = self.forked_from {
             metadata.set_forked_from(ForkedFrom { conversation, after });
             if !unknown.is_empty() {

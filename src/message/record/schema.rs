@@ -9,7 +9,8 @@ use serde_json::{Value as Json, json};
 use super::Record;
 use crate::message::schemas::{integer, list, object, schema, text};
 use crate::message::{
-    Attribute, Content, HeardSource, MessageId, Metadata, Position, Role, RoleHint, Text, Timing, TurnRecord, Value,
+    Attribute, Content, HeardSource, MessageId, Metadata, Position, RequestRecord, Role, RoleHint, Text, Timing,
+    TurnRecord, Value,
 };
 
 schema!(Record, |generator| {
@@ -129,6 +130,7 @@ schema!(Metadata, |generator| {
             generator,
         ),
         "turn": generator.subschema_for::<TurnRecord>(),
+        "request": generator.subschema_for::<RequestRecord>(),
         "parts": {
             "description": "The merged parts of the message, or the whole message with its confidence. A part has \
                 its own times under the names of the timings.",

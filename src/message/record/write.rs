@@ -93,6 +93,7 @@ impl Serialize for Known<'_> {
             map.serialize_entry("parts", &self.0.parts().enumerate().map(OfPart).collect::<Vec<_>>())?;
         }
         metadata.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
+        metadata.request().iter().try_for_each(|request| map.serialize_entry("request", request))?;
         map.serialize_entry("timing", &Timings(metadata))?;
         if !metadata.redacted().is_empty() {
             map.serialize_entry("redacted", metadata.redacted())?;

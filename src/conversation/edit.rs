@@ -1,0 +1,62 @@
+//! [`Edit`]: the changes that are allowed at any time.
+
+use super::error::{ConversationError, Problem};
+use crate::manager::Entry;
+use crate::message::{Attribute, Contents, Draft, IntoValue, MessageId, PlainMessage, Role, Timing, Value};
+use crate::turn::Manager;
+
+/// The changes that are allowed at any time, even in a live call or a run; see
+/// [`Conversation::edit`](super::Conversation::edit).
+///
+/// Methods that take an id return [`NotFound`](super::ConversationErrorKind::NotFound) if the message is not in memory,
+/// and [`Refused`](super::ConversationErrorKind::Refused) if the value is invalid.
+#[derive(Debug)]
+pub struct Edit<'a> {
+    manager: &'a mut Manager,
+}
+
+impl<'a> Edit<'a> {
+    pub(super) fn new(manager: &'a mut Manager) -> Self {
+        Self { manager }
+    }
+
+    /// Sets custom data of a message. Returns the previous value.
+    pub fn set_data(
+        &mut self,
+        id: &MessageId,
+        key: impl Into<String>,
+        value: impl IntoValue,
+    ) -> Result<Option<Value>, ConversationError> {
+        Ok(self.entry(id)?.set_data(key, value)?)
+    }
+
+    /// Removes custom data of a message, and returns it.
+    pub fn remove_data(&mut self, id: &MessageId, key: &str) -> Result<Option<Value>, ConversationError> {
+        Ok(self.entry(id)?.remove_data(key))
+    }
+
+    /// Adds an attribute, which marks a message. Returns whether the attribute is new.
+    pub fn add_attribute(&mut self, id: &MessageId, attribute: Attribute) -> Result<bool, ConversationError> {
+        Ok(self.entry(id)?.add_attribute(attribute))
+    }
+
+    /// Sets a time of a message, in milliseconds since the Unix epoch. Returns the previous time.
+    pub fn set_timing(&mut self, id: &MessageId, timing: Timing, at_ms: i64) -> Result<Option<i64>, ConversationError> {
+        Ok(self.entry(id)?.set_timing(timing, at_ms)?)
+    }
+
+    /// Adds background for the model, which nobody said, as a user message. Returns the id of the message.
+    pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
+        Ok(self.manager.add_apart(Draft::new(Role::User, contents))?.id())
+    }
+
+    /// Adds system instructions. Requests place them as those of
+    /// [`Conversation::add_system`](super::Conversation::add_system). Returns the id of the message.
+    pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
+        Ok(self.manager.add_system(contents)?.id())
+    }
+
+    fn entry(&mut self, id: &MessageId) -> Result<Entry<'_, PlainMessage>, ConversationError> {
+        self.manager.entry(id).ok_or_else(|| Problem::UnknownMessage { id: *id }.into())
+    }
+}
