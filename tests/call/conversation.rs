@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::conversation::ConversationErrorKind::InUse;
-use verbale::conversation::{ConversationError, ConversationErrorKind, Conversations, HistoryQuery, Models, Prompt};
+use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
@@ -44,7 +44,7 @@ async fn live_call_is_found_among_conversations() {
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
     // Only one owner may take the turns.
-    assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), ConversationErrorKind::InUse);
+    assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), InUse);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
