@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use verbale::call::{CallBuilder, CallSession, SpeechId};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{
@@ -339,4 +340,20 @@ async fn observer_sees_how_durable_the_call_is() {
         pass(60_000).await;
         assert_eq!(levels.take(), [Durability::Stored]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn close_and_finish_end_at_their_deadline_if_the_task_of_the_log_never_runs() {
+    const LIMIT: Duration = Duration::from_secs(5);
+    let (writer, _task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+    turn(&call, "How are you?").await;
+    let started = Instant::now();
+    let closed = call.close("hangup", LIMIT).await.unwrap();
+    assert!(started.elapsed() <= LIMIT, "{:?}", started.elapsed());
+    assert!(closed.not_accepted.is_none() && !closed.unstored.is_empty(), "{closed:?}");
+
+    let started = Instant::now();
+    let unstored = call.conversation().finish("over", LIMIT).await.unwrap();
+    assert!(started.elapsed() <= LIMIT && !unstored.is_empty(), "{:?}: {unstored:?}", started.elapsed());
 }

@@ -184,7 +184,7 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let here = self.dead_letters(Some(call_id)).await?;
+        let here = by(deadline, "resuming", call_id, self.dead_letters(Some(call_id))).await?;
         let mut logged = self.take_over(call_id, deadline).await?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
@@ -213,8 +213,7 @@ impl LogWriter {
     pub(crate) async fn find(&self, call_id: &CallId, timeout: Duration) -> Result<Option<CallHeader>, LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let found = timeout_at(deadline, self.log.read_header(call_id)).await;
-        found.map_err(|late| LogError::backend(format!("finding call {call_id}"), LogErrorKind::Unavailable, late))?
+        by(deadline, "finding", call_id, self.log.read_header(call_id)).await
     }
 
     /// Stores the records of a call that wait in this process, or returns a retryable error.
@@ -282,6 +281,17 @@ impl fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LogWriter").field("status", &self.status()).finish_non_exhaustive()
     }
+}
+
+/// Waits until a deadline, and returns a retryable error after it.
+async fn by<T>(
+    deadline: Instant,
+    operation: &str,
+    call_id: &CallId,
+    wait: impl Future<Output = Result<T, LogError>>,
+) -> Result<T, LogError> {
+    let late = |late| LogError::backend(format!("{operation} call {call_id}"), LogErrorKind::Unavailable, late);
+    timeout_at(deadline, wait).await.map_err(late)?
 }
 
 /// How long the task may take for a reply if the caller gives no timeout.
