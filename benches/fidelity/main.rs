@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench fidelity -- [FOLDER]` plays the conversations of a folder; without one, those beside the
 //! project, as they are and with all tools, fields and ids renamed. The memory has 600 tokens and 25 for each act, or
-//! `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables with that name, `FIDELITY_LOST=1` what they lost,
+//! `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables whose names begin with it, `FIDELITY_LOST=1` what they lost,
 //! and `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark")]
@@ -69,7 +69,7 @@ fn marks() -> [(&'static str, Policy); 3] {
 
 fn table(name: &str, recordings: &[Recording], policy: &Policy, labels: &[Label]) {
     let only = std::env::var("FIDELITY_ONLY").unwrap_or_default();
-    if recordings.is_empty() || !only.split(',').any(|part| name.contains(part)) {
+    if recordings.is_empty() || !only.split(',').any(|part| name.starts_with(part)) {
         return;
     }
     let (mut ours, mut sliding) = (Figures::default(), Figures::default());

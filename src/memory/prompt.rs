@@ -1,5 +1,6 @@
 //! Writes the memory as text for a request.
 
+use super::facts::moment;
 use super::{FactTable, Folded, Length, Listing, ToolHistory};
 use crate::message::{Message, Text, is_blank, is_blank_char};
 use crate::policy::Tokens;
@@ -43,9 +44,8 @@ pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
 /// The share of the limit that detailed acts take at most, in percent.
-const ACTS: usize = 74;
-/// The share of the rest that facts take at most, and that lookups take of what remains, in percent.
-const FACTS: usize = 85;
+const ACTS: usize = 78;
+/// The share of what acts and facts leave that lookups take at most, in percent.
 const LOOKUPS: usize = 75;
 /// The number of characters from which on a sentence can be cut off at the end of a summary.
 const SHORTEST_DIGEST: usize = 40;
@@ -88,7 +88,10 @@ impl Memory<'_> {
     fn within(&self, room: usize, facts: &Folded) -> Option<String> {
         let mut lines = self.tools.list_acts(&self.listing, room * ACTS / 100, room);
         let mut left = room.saturating_sub(lines.len());
-        let facts = facts.text(left * FACTS / 100, |value| lines.holds(value));
+        let moments = lines.moments();
+        let is_shown =
+            |value: &str| lines.holds(value) || moment(value).is_some_and(|moment| moments.contains(&moment));
+        let facts = facts.text(left, is_shown);
         left = left.saturating_sub(facts.as_ref().map_or(0, String::len));
         let before = lines.len();
         self.tools.list_lookups(&self.listing, &mut lines, left * LOOKUPS / 100);

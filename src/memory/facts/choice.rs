@@ -2,12 +2,17 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::folded::{Folded, Known};
+use super::language::WORDS;
+use super::moment;
 use super::tokens::CURRENCIES;
 
 /// The length of the words before the facts.
 const HEADS: usize = 60;
+/// How much an earlier value of the same thing ranks lower.
+const EARLIER: i64 = 4;
 
 impl Folded {
     /// Returns the values that no correction replaced, oldest first.
@@ -19,22 +24,31 @@ impl Folded {
     /// `is_shown` returns whether the prompt has a value anyway.
     pub fn text(&self, room: usize, is_shown: impl Fn(&str) -> bool) -> Option<String> {
         let known: Vec<Known<'_>> = self.iter().collect();
-        let mut ranked: Vec<(usize, &Known<'_>)> = known.iter().enumerate().collect();
-        let is_told = |known: &Known<'_>| {
+        let mut ranked: Vec<(i64, usize, &Known<'_>)> = Vec::new();
+        let mut newest_first: Vec<(usize, &Known<'_>)> = known.iter().enumerate().collect();
+        newest_first.sort_by_key(|(_, known)| Reverse(known.last));
+        let mut subjects = HashSet::new();
+        for (index, known) in newest_first {
             let is_code = known.value.contains(|c: char| c.is_numeric()) && known.was.is_none();
-            (!known.is_by_caller || is_code) && is_shown(&number(known.value))
-        };
-        ranked.retain(|(_, known)| !known.is_replaced && !is_told(known));
-        // Of two values of one rank, the shorter one leaves more room.
-        let rank = |known: &Known<'_>| {
-            let length = if known.is_wish() { 0 } else { known.value.len() / 10 };
-            i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX)
-        };
-        ranked.sort_by_key(|(index, known)| Reverse((rank(known), *index)));
+            let is_told = (!known.is_by_caller || is_code) && is_shown(&number(known.value));
+            let is_latest = known.subject().is_none_or(|subject| subjects.insert(subject));
+            if !known.is_replaced && !is_told {
+                ranked.push((rank(known, is_latest), index, known));
+            }
+        }
+        ranked.sort_by_key(|(rank, index, _)| Reverse((*rank, *index)));
         let mut left = room.saturating_sub(HEADS);
         // With the slot, or without it.
         let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
-        for (index, known) in ranked {
+        let (mut moments, mut wished) = (HashSet::new(), HashSet::new());
+        for (_, index, known) in ranked {
+            let is_repeated = match known.is_wish() {
+                true => says_nothing_new(known.value, &wished),
+                false => moment(known.value).is_some_and(|moment| known.was.is_none() && moments.contains(&moment)),
+            };
+            if is_repeated {
+                continue;
+            }
             // A number says little without its slot.
             let needs_slot = known.is_by_caller && known.value.contains(|c: char| c.is_numeric());
             let is_part = |of: &str| !known.is_wish() && known.was.is_none() && holds(of, known.value);
@@ -46,6 +60,8 @@ impl Folded {
             if cost + slot <= left {
                 left -= cost + slot;
                 chosen.push((index, known, slot > 0));
+                moments.extend(moment(known.value));
+                wished.extend(known.is_wish().then(|| words(known.value)).into_iter().flatten());
             }
         }
         // The other slots come after the values of all.
@@ -70,6 +86,28 @@ impl Folded {
         let lines: Vec<String> = lines.into_iter().flatten().collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// Returns the rank of a value. Of two values with one rank, the shorter one leaves more room. An earlier value of the same
+/// thing gives way.
+fn rank(known: &Known<'_>, is_latest: bool) -> i64 {
+    let length = known.value.len() / if known.is_wish() { 40 } else { 10 };
+    let earlier = if is_latest { 0 } else { EARLIER };
+    i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX) - earlier
+}
+
+/// Returns the words of a wish that say something: those with a meaning of their own, and those that refuse or limit.
+fn words(wish: &str) -> impl Iterator<Item = String> {
+    let words = wish.split(|c: char| !c.is_alphanumeric() && c != '\'').map(str::to_lowercase);
+    let is_limit = |word: &str| WORDS.limits.iter().any(|limit| matches!(limit.as_slice(), [one] if *one == word));
+    words.filter(move |word| !word.is_empty() && (is_limit(word) || !WORDS.stopwords.contains(word.as_str())))
+}
+
+/// Returns whether later wishes have nearly all words of a wish.
+fn says_nothing_new(wish: &str, wished: &HashSet<String>) -> bool {
+    let words: Vec<String> = words(wish).collect();
+    let new = words.iter().filter(|word| !wished.contains(*word)).count();
+    new * 5 <= words.len()
 }
 
 /// Returns whether a text holds a value, not inside of a longer word.

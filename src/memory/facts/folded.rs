@@ -1,7 +1,7 @@
 //! [`Folded`]: the latest values of the facts of a call, in little memory.
 
 use super::language::WORDS;
-use super::{Fact, FactSource, WISH};
+use super::{Fact, FactSource, LIMIT, WISH};
 
 /// The facts up to some message, folded: each value once, with the value that it corrects.
 ///
@@ -44,12 +44,22 @@ pub(super) struct Known<'a> {
     pub is_replaced: bool,
     /// A higher rank matters more: the latest and most repeated values, the caller's first.
     pub rank: u32,
+    /// The number of the fact that was found last.
+    pub last: u32,
     source: FactSource,
 }
 
 impl Known<'_> {
+    /// Returns whether it is a clause with a wish, a refusal or a constraint.
     pub fn is_wish(&self) -> bool {
-        self.slot == WISH
+        self.slot == WISH || self.slot == LIMIT
+    }
+
+    /// Returns what a later value of the caller replaces without a word of correction: the slot, or the noun of a number.
+    pub fn subject(&self) -> Option<String> {
+        let noun = form(self.value).4;
+        let slot = Some(self.slot).filter(|slot| !slot.is_empty()).map(str::to_owned);
+        noun.or(slot).filter(|_| self.is_by_caller && !self.is_wish())
     }
 
     pub fn to_fact(self) -> Fact {
@@ -135,7 +145,9 @@ impl Folded {
                 && !known.is_wish()
                 && !known.value.eq_ignore_ascii_case(fact.value())
                 && form(known.value) == form(fact.value())
-                && (known.slot == fact.slot() || fact.slot().is_empty() || known.slot.is_empty())
+                && (known.slot == fact.slot()
+                    || ((fact.slot().is_empty() || known.slot.is_empty())
+                        && known.value.contains(|c: char| c.is_numeric())))
         };
         let (index, known) = self.iter().enumerate().filter(|(_, known)| is_it(known)).last()?;
         // A code that was spelled on is no correction.
@@ -166,10 +178,11 @@ impl Folded {
         let words = self.words.get(entry.start as usize..entry.end() as usize).unwrap_or_default();
         let (slot, rest) = words.split_at_checked(entry.slot as usize).unwrap_or_default();
         let (value, was) = rest.split_at_checked(entry.value as usize).unwrap_or_default();
-        let of_caller = match (slot == WISH, entry.is_by_caller) {
-            (true, _) => 2,
-            (false, true) => 8,
-            (false, false) => 0,
+        let of_caller = match (slot, entry.is_by_caller) {
+            (WISH, _) => 1,
+            (LIMIT, _) => 7,
+            (_, true) => 8,
+            (_, false) => 0,
         };
         let newness = u64::from(entry.last) * 8 / u64::from(self.count.max(1));
         Known {
@@ -179,6 +192,7 @@ impl Folded {
             is_by_caller: entry.is_by_caller,
             is_replaced: entry.is_replaced,
             rank: of_caller + newness as u32 + u32::from(entry.times.min(4)),
+            last: entry.last,
             source: entry.source,
         }
     }

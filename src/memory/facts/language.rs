@@ -25,8 +25,10 @@ pub(super) struct Words {
     pub introductions: Vec<Vec<&'static str>>,
     /// Phrases that announce a correction.
     pub corrections: Vec<Vec<&'static str>>,
-    /// Phrases of wishes, refusals and constraints.
+    /// Phrases of refusals and constraints.
     pub limits: Vec<Vec<&'static str>>,
+    /// Phrases of wishes.
+    pub wishes: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
     /// Abbreviations that no value needs.
     pub acronyms: HashSet<&'static str>,
@@ -90,6 +92,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         introductions: phrases("introductions"),
         corrections: phrases("corrections"),
         limits: phrases("limits"),
+        wishes: phrases("wishes"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
         acronyms: set("acronyms"),
         values: values(),

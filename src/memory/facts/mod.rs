@@ -16,13 +16,15 @@ use std::fmt;
 pub(crate) use choice::holds;
 pub(crate) use folded::Folded;
 pub use rules::RuleFactFinder;
-pub(crate) use source::{Removed, Source};
+pub(crate) use source::{Moment, Removed, Source, moment};
 pub(crate) use table::FactTable;
 
 use crate::message::{Message, Text};
 
-/// The slot of a wish, a refusal or a constraint.
+/// The slot of a wish.
 const WISH: &str = "wish";
+/// The slot of a refusal or a constraint.
+const LIMIT: &str = "limit";
 
 /// A value that somebody said or a tool returned, with the slot that it fills.
 #[derive(Clone, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 mod slots;
 mod spelled;
 
+use std::collections::HashSet;
+
 use slots::question;
 
 use super::language::{WORDS, after};
@@ -36,7 +38,8 @@ impl FactFinder for RuleFactFinder {
             let asked = earlier.iter().rev().find(|before| before.role() != message.role());
             let question = asked.filter(|_| source == FactSource::Caller).and_then(|asked| question(asked));
             let tokens = tokens(text.as_str());
-            let mut finding = Finding { tokens: &tokens, source, question, facts: Vec::new() };
+            let small = small(&tokens, earlier);
+            let mut finding = Finding { tokens: &tokens, source, question, small, corrected: None, facts: Vec::new() };
             finding.find();
             if source == FactSource::Caller {
                 finding.spelled(earlier);
@@ -48,11 +51,23 @@ impl FactFinder for RuleFactFinder {
     }
 }
 
+/// Returns the words in small letters of a text and of the messages before it.
+fn small(text: &[Token<'_>], earlier: &[&Message]) -> HashSet<String> {
+    let earlier = earlier.iter().flat_map(|message| message.contents().texts()).flat_map(|text| tokens(text.as_str()));
+    let is_small = |token: &&Token<'_>| token.text == token.lower && token.is_word();
+    let of_text = text.iter().filter(is_small).map(|token| token.lower.clone());
+    of_text.chain(earlier.filter(|token| is_small(&token)).map(|token| token.lower)).collect()
+}
+
 struct Finding<'a> {
     tokens: &'a [Token<'a>],
     source: FactSource,
     /// The noun that the assistant asked for.
     question: Option<String>,
+    /// The words that this message and those before have in small letters.
+    small: HashSet<String>,
+    /// The beginning of the last sentence with a corrected value.
+    corrected: Option<usize>,
     facts: Vec<Fact>,
 }
 
@@ -89,6 +104,9 @@ impl Finding<'_> {
         }
         if token.has_digit() && !token.is_code() {
             return self.number(at);
+        }
+        if WORDS.acronyms.contains(token.lower.as_str()) {
+            return 1;
         }
         if token.is_code() {
             // A word in capitals before a value names it: "user ID is X1".
@@ -179,8 +197,9 @@ impl Finding<'_> {
         let street = self.run(at + length, |token| token.is_capitalised() && token.is_word());
         let is_house = is_digit && is_open && !is_amount && street >= 2;
         let nouns = if is_house { street.min(4) } else { nouns };
-        // "One" alone is a pronoun.
-        if !is_digit && length == 1 && nouns == 0 {
+        // "One" alone is a pronoun, and a digit of the assistant the number of a list entry.
+        let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
+        if (!is_digit || (is_small && !is_amount)) && length == 1 && nouns == 0 {
             return 0;
         }
         // The number of a list entry.
@@ -214,7 +233,9 @@ impl Finding<'_> {
         let clause = self.tokens.iter().skip(at + run - 1).take(3);
         let mut ends = clause.filter(|token| token.ends_clause);
         let is_label = ends.next().is_some_and(|token| token.is_label);
-        if is_label || run > 4 || (is_first && run == 1 && self.tokens.len() > 1) {
+        // A word that is written in small letters as well is no name.
+        let is_noun = run == 1 && !is_labelled && self.get(at).is_some_and(|token| self.small.contains(&token.lower));
+        if is_noun || is_label || run > 4 || (is_first && run == 1 && self.tokens.len() > 1) {
             return if is_label { run } else { 0 };
         }
         self.add(at, run)
@@ -260,8 +281,9 @@ impl Finding<'_> {
     fn push(&mut self, slot: &str, value: String, at: usize) {
         let mut fact = Fact::new(slot.to_owned(), value, self.source);
         if self.source == FactSource::Caller && self.is_corrected(at) {
-            // An empty text: the table knows the earlier value.
-            fact = fact.replacing(Text::from(""));
+            // An empty text: the table knows the earlier value. Two values after a correction do not replace each other.
+            let is_only = self.corrected.replace(self.sentence(at)) != Some(self.sentence(at));
+            fact = if is_only { fact.replacing(Text::from("")) } else { fact };
         }
         self.facts.push(fact);
     }

@@ -14,6 +14,7 @@ use super::language::WORDS;
 use super::tokens::{Token, tokens};
 use removed::Kind;
 pub(crate) use removed::Removed;
+pub(crate) use value::{Moment, moment};
 use value::{Value, key, numbers, value};
 
 /// The values that a summary may hold: those of the words that it summarises.

@@ -44,6 +44,8 @@ fn question_and_words_before_name_the_slot() {
 fn spelled_code_is_joined_over_turns() {
     let text = text(&["What is your booking code?", "K L 3", "Go on.", "0 5 T", "Thank you.", "Yes"]);
     assert!(text.contains("KL305T"), "{text}");
+    let apart = self::text(&["Your code?", "AX10", "And the other?", "AX20", "How many?", "20", "And then?", "30"]);
+    assert!(!apart.contains("AX10AX20") && !apart.contains("2030"), "{apart}");
 }
 
 #[test]
@@ -60,6 +62,58 @@ fn correction_replaces_and_says_so() {
         "No wait, actually May 20.",
     ]);
     assert!(back.contains("May 20 (corrected, was May 24)"), "{back}");
+}
+
+#[test]
+fn correction_hides_no_value_that_still_holds() {
+    let both = text(&["Which order?", "HX10.", "OK.", "Actually I mean HX12 and HX39."]);
+    assert!(
+        both.contains("HX12 (corrected, was HX10)") && both.contains("HX39") && !both.contains("was HX12"),
+        "{both}"
+    );
+    let other = text(&["And your city?", "Zurich.", "OK.", "Sorry, my level is Gold."]);
+    assert!(other.contains("Zurich") && other.contains("Gold") && !other.contains("corrected"), "{other}");
+}
+
+#[test]
+fn earlier_value_of_a_slot_gives_way_without_a_word_of_correction() {
+    let table = table(&[
+        "What is your order id?",
+        "AX10",
+        "And now? What is your order id?",
+        "AX20",
+        "OK.",
+        "3 bags",
+        "OK.",
+        "4 bags",
+    ]);
+    let text = |room| table.before(u32::MAX).text(room, |_| false).unwrap_or_default();
+    assert_eq!(text(1_000), "The caller said: order id=AX10, AX20; 3 bags; 4 bags");
+    assert_eq!(text(90), "The caller said: order id=AX20; 4 bags");
+}
+
+#[test]
+fn refusals_outlive_wishes_and_repeated_wishes_are_one() {
+    let said = ["Hello?", "I don't want the insurance.", "OK.", "I would like to have a window seat, please."];
+    let text = |said: &[&str], room| table(said).before(u32::MAX).text(room, |_| false).unwrap_or_default();
+    assert_eq!(text(&said, 90), "The caller's wishes: don't want the insurance");
+    let again = [said.as_slice(), &["OK.", "I would like a window seat."]].concat();
+    assert_eq!(text(&again, 1_000), "The caller's wishes: don't want the insurance; window seat");
+}
+
+#[test]
+fn value_that_the_prompt_has_in_another_form_is_written_once() {
+    let said = text(&["For May 24 2025, at 9:00 AM.", "On May 24, at 09:00."]);
+    assert_eq!(said, "The caller said: May 24; 09:00");
+    assert_eq!(moment("2025-05-24"), moment("May 24th"));
+    assert_eq!(moment("1:00 PM"), moment("13:00"));
+    assert!(moment("13:00 and more").is_none() && moment("13").is_none());
+}
+
+#[test]
+fn headings_and_numbers_of_entries_are_no_facts() {
+    let said = text(&["1. Flight HX12\n2. Flight HX39\nThe flight is at noon, and your ID is known.", "Which Flight?"]);
+    assert_eq!(said, "The assistant said: flight=HX12, HX39");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! [`ToolUse`]: one tool call and its outcome.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::line::{Fields, Shown, atom};
+use super::line::{Cost, Fields, Shown, atom};
 use crate::manager::without_bytes;
 use crate::message::{Content, Outcome, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
 
@@ -203,50 +204,50 @@ impl ToolUse {
         format!("{} {}", atom(self.tool.as_str()), self.state.as_str())
     }
 
-    /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has, but
-    /// not the ids in the arguments.
-    pub(super) fn line(&self, number: usize, detail: Detail, shown: &mut Shown) -> String {
+    /// Iterates over the values that the shortest line has.
+    pub(super) fn identifiers(&self) -> impl Iterator<Item = &str> {
+        self.arguments.kept(is_identifier)
+    }
+
+    /// Returns what the fields of the arguments and of the result cost, beside the values in `known`, and adds theirs.
+    pub(super) fn costs(&self, known: &mut HashSet<String>, age: usize) -> Costs {
+        Costs { arguments: self.arguments.costs(known, age), outcome: self.outcome.costs(known, age) }
+    }
+
+    /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has and
+    /// those that cost more than `most`, but not the ids in the arguments.
+    pub(super) fn line(&self, number: usize, most: usize, costs: &Costs, shown: &mut Shown) -> String {
         let mut line = self.head(number);
-        if detail == Detail::State {
-            return line;
-        }
-        let room = detail.room();
-        let arguments = self.arguments.write(room, shown, is_identifier);
+        let arguments = self.arguments.write(most, &costs.arguments, shown, is_identifier);
         if !arguments.is_empty() {
             line.extend([": ", &arguments]);
         }
-        let outcome = self.outcome.write(room, shown, |_, _| false);
-        let is_cut_twice = outcome == "…" && line.ends_with('…');
-        if !outcome.is_empty() && !is_cut_twice {
-            line.extend([" -> ", &outcome]);
+        let outcome = self.outcome.write(most, &costs.outcome, shown, |_, _| false);
+        match outcome.as_str() {
+            "" => {}
+            "…" if line.ends_with('…') => {}
+            "…" => line.push_str(" …"),
+            outcome => line.extend([" -> ", outcome]),
         }
         line
     }
 }
 
-/// How much of a call its line shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Detail {
-    Full,
-    Most,
-    Short,
-    Brief,
-    /// Tool, ids and state.
-    Least,
-    /// Tool and state, as the window shows the rest.
-    State,
+/// What it costs to write the fields of a call.
+pub(super) struct Costs {
+    arguments: Vec<Cost>,
+    outcome: Vec<Cost>,
 }
 
-impl Detail {
-    /// The maximum length of the arguments and of the outcome, in bytes.
-    fn room(self) -> usize {
-        match self {
-            Self::Full => 1_000,
-            Self::Most => 300,
-            Self::Short => 140,
-            Self::Brief => 70,
-            Self::Least | Self::State => 0,
-        }
+impl Costs {
+    /// Iterates over the costs of all fields.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        self.arguments.iter().chain(&self.outcome).map(|cost| cost.cost)
+    }
+
+    /// Returns the highest cost such that all fields up to it fit into `room` bytes.
+    pub fn affordable(&self, room: usize) -> usize {
+        Cost::affordable(&[self.arguments.as_slice(), self.outcome.as_slice()].concat(), room)
     }
 }
 

@@ -10,14 +10,50 @@ use crate::memory::one_line::one_line;
 const LONGEST: usize = 120;
 /// The maximum number of values that a call or a result keeps.
 const MOST: usize = 400;
+/// The maximum length of arguments or results in a line, in bytes.
+const LINE: usize = 1_000;
+/// The length of a value that says as much as two short ones, in bytes.
+const LONG: usize = 12;
+/// The length from which a field costs twice its length, in bytes.
+const LENGTH: usize = 100;
+/// The age at which a field costs twice as much.
+const OLD: usize = 200;
+/// How many times as much a field costs that says nothing new.
+const KNOWN: usize = 8;
+/// A cost above that of each field that a line can hold.
+pub(super) const NO_LIMIT: usize = usize::MAX - 1;
 
 /// The fields that earlier lines have.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shown {
-    /// The last written values of each key.
+    /// The last written values of each name.
     last: HashMap<String, String>,
     /// All written values.
-    values: HashSet<String>,
+    pub values: HashSet<String>,
+}
+
+/// What it costs to write a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    pub cost: usize,
+    /// In bytes, with its name.
+    length: usize,
+}
+
+impl Cost {
+    /// Returns the highest cost such that all fields up to it fit into `room` bytes.
+    pub fn affordable(costs: &[Self], room: usize) -> usize {
+        let mut ranked = costs.to_vec();
+        ranked.sort_unstable_by_key(|cost| cost.cost);
+        let mut left = room;
+        let mut most = 0;
+        for next in ranked.chunk_by(|a, b| a.cost == b.cost) {
+            let length = next.iter().map(|cost| cost.length).sum();
+            let (Some(rest), Some(first)) = (left.checked_sub(length), next.first()) else { break };
+            (left, most) = (rest, first.cost);
+        }
+        most
+    }
 }
 
 /// The fields of a call or a result: each key with its values, in the order of the JSON.
@@ -71,61 +107,50 @@ impl Fields {
         })
     }
 
-    /// Writes the fields, without those whose key had the same values last, and notes them in `shown`. `keeps` returns
-    /// `true` for the key of a single value that is written in any case.
-    ///
-    /// If the fields do not fit into `room` bytes, those with digits come first, those whose values stand in an earlier line
-    /// are left out, and the text ends with `…`.
-    pub fn write(&self, room: usize, shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
-        let mut written: Vec<Option<(bool, String)>> = Vec::new();
-        let mut length = 0;
-        for (name, field) in self.names().zip(&self.0) {
-            let is_one = field.values.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
-            let values: Vec<String> =
-                field.values.iter().take(if is_one { 1 } else { MOST }).map(|value| atom(value)).collect();
+    /// Iterates over the values that [`write`](Self::write) writes in any case.
+    pub fn kept(&self, keeps: impl Fn(&str, &str) -> bool) -> impl Iterator<Item = &str> {
+        let kept = move |field: &Field| matches!(field.values.as_slice(), [value] if keeps(field.key(), value));
+        self.0.iter().filter(move |field| kept(field)).flat_map(|field| &field.values).map(String::as_str)
+    }
+
+    /// Writes the fields whose cost is at most `most`, without those whose key had the same values last, and notes them in
+    /// `shown`. `keeps` returns `true` for the key of a single value that is written in any case. A field that is left out
+    /// for its cost makes the text end with `…`.
+    pub fn write(&self, most: usize, costs: &[Cost], shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
+        let mut words: Vec<String> = Vec::new();
+        let mut is_cut = false;
+        for ((name, field), cost) in self.names().zip(&self.0).zip(costs) {
+            let joined = field.joined();
             let is_kept = matches!(field.values.as_slice(), [value] if keeps(field.key(), value));
-            let joined = values.join("|");
-            let is_known = shown.last.get(field.key()) == Some(&joined);
-            let text = if name.is_empty() { joined } else { format!("{}={joined}", atom(&name)) };
-            length += if is_known && !is_kept { 0 } else { text.len() + 1 };
-            written.push((is_kept || !is_known).then_some((is_kept, text)));
-        }
-        let is_cut = length > room;
-        let mut left = room;
-        if is_cut {
-            let mut ranked: Vec<usize> = (0..written.len()).collect();
-            let has_digit = |field: &Field| field.values.iter().any(|value| value.contains(|c: char| c.is_numeric()));
-            ranked.sort_by_key(|index| !self.0.get(*index).is_some_and(has_digit));
-            for index in ranked {
-                let (Some(field), Some(text)) = (self.0.get(index), written.get_mut(index)) else { continue };
-                let Some((is_kept, line)) = text else { continue };
-                let is_old = field.values.iter().all(|value| shown.values.contains(value));
-                if *is_kept || (!is_old && line.len() < left) {
-                    left = left.saturating_sub(line.len() + 1);
-                } else {
-                    *text = None;
-                }
+            if !is_kept && shown.last.get(&name) == Some(&joined) {
+                continue;
             }
-        }
-        let mut text = String::new();
-        for (field, line) in self.0.iter().zip(written) {
-            let Some((_, line)) = line else { continue };
-            if !text.is_empty() {
-                text.push(' ');
+            if !is_kept && cost.cost > most {
+                is_cut = true;
+                continue;
             }
-            text.push_str(&line);
-            let joined = if field.key().is_empty() {
-                line.as_str()
-            } else {
-                line.split_once('=').map_or("", |(_, joined)| joined)
-            };
-            shown.last.insert(field.key().to_owned(), joined.to_owned());
-            shown.values.extend(field.values.iter().cloned());
+            words.push(if name.is_empty() { joined.clone() } else { format!("{}={joined}", atom(&name)) });
+            shown.values.extend(field.values.iter().map(|value| size(value).to_owned()));
+            shown.last.insert(name, joined);
         }
-        if is_cut {
-            text.push_str(if text.is_empty() { "…" } else { " …" });
-        }
-        text
+        words.extend(is_cut.then(|| "…".to_owned()));
+        words.join(" ")
+    }
+
+    /// Returns what each field costs: its length, by how much it says that `known` lacks, and adds its values to `known`. A
+    /// long list costs more than its length, and what exceeds a line is never written. `age` makes a field cost more.
+    pub fn costs(&self, known: &mut HashSet<String>, age: usize) -> Vec<Cost> {
+        let cost = |(name, field): (String, &Field)| {
+            let length = name.len() + field.joined().len() + 2;
+            let is_new = |value: &&String| known.insert(size(value).to_owned());
+            let says: usize = field.values.iter().filter(is_new).map(|value| 1 + value.len() / LONG).sum();
+            let cost = length * (LENGTH + length) * (OLD + age);
+            Cost { cost: cost.checked_div(says).unwrap_or(cost * KNOWN), length }
+        };
+        let mut costs: Vec<Cost> = self.names().zip(&self.0).map(cost).collect();
+        let longest = Cost::affordable(&costs, LINE);
+        costs.iter_mut().filter(|cost| cost.cost > longest).for_each(|cost| cost.cost = usize::MAX);
+        costs
     }
 
     /// Iterates over the last keys of the fields, with the key before it if an earlier field has the same.
@@ -185,6 +210,18 @@ impl Field {
     fn key(&self) -> &str {
         self.path.last().map_or("", String::as_str)
     }
+
+    /// Writes the values. Equal ones are written once.
+    fn joined(&self) -> String {
+        let is_one = self.values.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
+        let values = self.values.iter().take(if is_one { 1 } else { MOST });
+        values.map(|value| atom(value)).collect::<Vec<_>>().join("|")
+    }
+}
+
+/// Returns a number without its sign. Other values stay.
+fn size(value: &str) -> &str {
+    value.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(value)
 }
 
 /// Writes a value as one word, or in quotation marks if it has other characters than those of ids, numbers and dates.
@@ -201,7 +238,8 @@ mod tests {
     use super::*;
 
     fn written(json: &str) -> String {
-        Fields::of(&serde_json::from_str(json).unwrap()).write(1_000, &mut Shown::default(), |_, _| false)
+        let fields = Fields::of(&serde_json::from_str(json).unwrap());
+        fields.write(NO_LIMIT, &fields.costs(&mut HashSet::new(), 0), &mut Shown::default(), |_, _| false)
     }
 
     #[test]
@@ -219,10 +257,24 @@ mod tests {
     #[test]
     fn shown_fields_are_left_out_unless_kept() {
         let fields = Fields::of(&serde_json::json!({"id": "X1", "price": 30}));
+        let costs = fields.costs(&mut HashSet::new(), 0);
         let mut shown = Shown::default();
-        assert_eq!(fields.write(100, &mut shown, |_, _| false), "id=X1 price=30");
-        assert_eq!(fields.write(100, &mut shown, |_, _| false), "");
-        assert_eq!(fields.write(100, &mut shown, |_, value| value == "X1"), "id=X1");
-        assert_eq!(fields.write(7, &mut Shown::default(), |_, _| false), "id=X1 …");
+        assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, _| false), "id=X1 price=30");
+        assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, _| false), "");
+        assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, value| value == "X1"), "id=X1");
+        let short = Cost::affordable(&costs, 7);
+        assert_eq!(fields.write(short, &costs, &mut Shown::default(), |_, _| false), "id=X1 …");
+    }
+
+    #[test]
+    fn field_that_says_nothing_new_or_is_long_costs_more() {
+        let known = &mut HashSet::from(["30".to_owned()]);
+        let list: Vec<usize> = (100..500).collect();
+        let fields = Fields::of(&serde_json::json!({"a": -30, "b": 31, "c": "2024-05-20T10:00", "d": list}));
+        let costs: Vec<usize> = fields.costs(known, 0).iter().map(|cost| cost.cost).collect();
+        assert!(costs[1] < costs[0] && costs[2] < costs[0] && costs[3] == usize::MAX, "{costs:?}");
+        let aged: Vec<usize> =
+            fields.costs(&mut HashSet::from(["30".to_owned()]), OLD).iter().map(|cost| cost.cost).collect();
+        assert!(aged[1] > costs[1], "{aged:?}");
     }
 }

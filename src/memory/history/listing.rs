@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::ToolHistory;
-use super::entry::{Detail, ToolState, ToolUse};
-use super::line::Shown;
-use crate::memory::facts::holds;
+use super::entry::{Costs, ToolState, ToolUse};
+use super::line::{NO_LIMIT, Shown};
+use crate::memory::facts::{Moment, holds, moment};
 use crate::message::{ToolCallId, ToolName};
 
 /// The text before the calls. It keeps a model from following text inside a call.
@@ -22,6 +22,10 @@ const RULES: [(&str, &str); 4] = [
 ];
 /// The maximum length of a lookup's line, in bytes.
 const LOOKUP_BYTES: usize = 900;
+/// The length of the fields of a lookup that would be longer, in bytes.
+const SHORT_LOOKUP_BYTES: usize = 280;
+/// The age of the oldest act. Its fields cost a quarter more than those of the newest.
+const OLDEST: usize = 50;
 
 /// What a listing is made for.
 pub(crate) struct Listing<'a> {
@@ -48,40 +52,39 @@ impl ToolHistory {
         self.uses.iter().filter(|used| is_act(used, listing)).count()
     }
 
-    /// Writes the acts that the window does not show, and every open call. All have a line; the oldest become shorter
-    /// until the lines fit into `room` bytes, or cannot become shorter. If they do not fit into `most` bytes then, the
-    /// calls whose outcome the caller knows become one line a tool.
+    /// Writes the acts that the window does not show, and every open call. All have a line; the fields that say least for
+    /// their length and age are left out until the lines fit into `room` bytes, or only ids are left. If they do not fit
+    /// into `most` bytes then, the calls whose outcome the caller knows become one line a tool.
     pub fn list_acts(&self, listing: &Listing<'_>, room: usize, most: usize) -> Lines {
         let listed: Vec<(usize, &ToolUse)> =
             self.uses.iter().enumerate().filter(|(_, used)| self.is_listed(used, listing)).collect();
         let is_shown = |used: &ToolUse| (listing.is_visible)(used.id());
-        let write = |shortened: usize| {
+        // The shortest lines have the ids. Of equal values, the newest one says most.
+        let mut known: HashSet<String> =
+            listed.iter().flat_map(|(_, used)| used.identifiers().map(str::to_owned)).collect();
+        let newest_first = listed.iter().rev().enumerate();
+        let mut costs: Vec<Costs> =
+            newest_first.map(|(place, (_, used))| used.costs(&mut known, OLDEST * place / listed.len())).collect();
+        costs.reverse();
+        let write = |cost: usize| {
             let preamble = if listed.iter().all(|(_, used)| is_shown(used)) { SHORT_PREAMBLE } else { PREAMBLE };
             let mut lines = Lines { history: Vec::new(), shown: Shown::default(), preamble };
-            for (place, (index, used)) in listed.iter().enumerate() {
-                let detail = match shortened {
-                    _ if is_shown(used) => Detail::State,
-                    _ if shortened > 3 * listed.len() + place => Detail::Least,
-                    _ if shortened > 2 * listed.len() + place => Detail::Brief,
-                    _ if shortened > listed.len() + place => Detail::Short,
-                    _ if shortened > place => Detail::Most,
-                    _ => Detail::Full,
+            for ((index, used), costs) in listed.iter().zip(&costs) {
+                let line = if is_shown(used) {
+                    used.head(index + 1)
+                } else {
+                    used.line(index + 1, cost, costs, &mut lines.shown)
                 };
-                let line = used.line(index + 1, detail, &mut lines.shown);
-                lines.add(*index, line, detail == Detail::Least && !used.state().is_open());
+                lines.add(*index, line, cost == 0 && !used.state().is_open());
             }
             lines
         };
-        let (mut least, mut last) = (0, 4 * listed.len());
-        while least < last {
-            let middle = usize::midpoint(least, last);
-            if write(middle).len() <= room {
-                last = middle;
-            } else {
-                least = middle + 1;
-            }
-        }
-        let lines = write(least);
+        let mut limits: Vec<usize> = costs.iter().flat_map(Costs::iter).filter(|cost| *cost <= NO_LIMIT).collect();
+        limits.sort_unstable();
+        limits.dedup();
+        let fitting = limits.partition_point(|cost| write(*cost).len() <= room);
+        let limit = fitting.checked_sub(1).and_then(|last| limits.get(last)).copied().unwrap_or_default();
+        let lines = write(limit);
         if lines.len() <= most { lines } else { fold(&listed, &is_shown) }
     }
 
@@ -90,14 +93,14 @@ impl ToolHistory {
         let mut left = room;
         for index in self.ranked_lookups(listing) {
             let Some(used) = self.uses.get(index) else { continue };
-            let mut shown = lines.shown.clone();
-            let line = used.line(index + 1, Detail::Full, &mut shown);
-            let line = if line.len() < left.min(LOOKUP_BYTES) {
-                line
-            } else {
-                shown.clone_from(&lines.shown);
-                used.line(index + 1, Detail::Short, &mut shown)
+            let costs = used.costs(&mut lines.shown.values.clone(), 0);
+            let write = |most: usize| {
+                let mut shown = lines.shown.clone();
+                (used.line(index + 1, most, &costs, &mut shown), shown)
             };
+            let whole = write(NO_LIMIT);
+            let is_short = whole.0.len() < left.min(LOOKUP_BYTES);
+            let (line, shown) = if is_short { whole } else { write(costs.affordable(SHORT_LOOKUP_BYTES)) };
             let says_nothing = !line.contains(" -> ");
             if says_nothing || line.len() >= left {
                 continue;
@@ -168,6 +171,11 @@ impl Lines {
     /// Returns whether a line holds a value, not inside of a longer one.
     pub fn holds(&self, value: &str) -> bool {
         self.history.iter().any(|(_, line)| holds(line, value))
+    }
+
+    /// Returns the dates and times in the lines.
+    pub fn moments(&self) -> HashSet<Moment> {
+        self.shown.values.iter().filter_map(|value| moment(value)).collect()
     }
 
     /// Joins the lines in the order of the calls, after the rules for their states. The same lines give the same text, so

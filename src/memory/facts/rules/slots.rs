@@ -9,10 +9,15 @@ use crate::message::Message;
 impl Finding<'_> {
     /// Returns whether the sentence announces a correction before the word.
     pub(super) fn is_corrected(&self, at: usize) -> bool {
-        let start = (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0);
+        let start = self.sentence(at);
         let words: Vec<String> =
             self.tokens.get(start..at).unwrap_or_default().iter().map(|token| token.lower.clone()).collect();
         after(&WORDS.corrections, &words).next().is_some()
+    }
+
+    /// Returns where the sentence of a word begins.
+    pub(super) fn sentence(&self, at: usize) -> usize {
+        (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0)
     }
 
     /// Returns the nouns right before a word, or what was asked for.

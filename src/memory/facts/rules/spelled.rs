@@ -2,8 +2,8 @@
 
 use super::Finding;
 use crate::memory::facts::language::{WORDS, after};
-use crate::memory::facts::tokens::tokens;
-use crate::memory::facts::{Fact, WISH};
+use crate::memory::facts::tokens::{Token, tokens};
+use crate::memory::facts::{Fact, LIMIT, WISH};
 use crate::memory::one_line::one_line;
 use crate::message::{Message, Role, Text};
 
@@ -15,9 +15,7 @@ impl Finding<'_> {
     pub(super) fn spelled(&mut self, earlier: &[&Message]) {
         let mut at = 0;
         while at < self.tokens.len() {
-            let run = self.run(at, |token| {
-                token.is_spelled() || (token.has_digit() && token.text.len() <= 4 && !token.has_currency)
-            });
+            let run = self.run(at, is_piece);
             let letters =
                 self.tokens.iter().skip(at).take(run).filter(|token| token.text.contains(char::is_alphabetic)).count();
             let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
@@ -46,11 +44,18 @@ impl Finding<'_> {
             let clause = self.tokens.get(start..=end).unwrap_or_default();
             let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
             start = end + 1;
-            let is_question = words.len() < 3;
-            if !is_question && after(&WORDS.limits, &words).next().is_some() {
-                let words: Vec<&str> = clause.iter().map(|token| token.text).collect();
-                let fact = Fact::new(WISH, one_line(&words.join(" "), LONGEST_WISH), self.source);
-                self.facts.push(fact);
+            let says = |phrases| words.len() >= 3 && after(phrases, &words).next().is_some();
+            let slot = if says(&WORDS.limits) { Some(LIMIT) } else { says(&WORDS.wishes).then_some(WISH) };
+            let Some(slot) = slot else { continue };
+            // "I would like to", "please" and the like say nothing.
+            let is_limit = |word: &String| WORDS.limits.iter().any(|limit| limit.first() == Some(&word.as_str()));
+            let is_empty = |word: &String| WORDS.stopwords.contains(word.as_str()) && !is_limit(word);
+            let from = words.iter().take_while(|word| is_empty(word)).count();
+            let until = words.len() - words.iter().rev().take_while(|word| is_empty(word)).count();
+            let words: Vec<&str> = clause.get(from..until).unwrap_or_default().iter().map(|token| token.text).collect();
+            let wish = one_line(&words.join(" "), LONGEST_WISH);
+            if words.len() > 1 {
+                self.facts.push(Fact::new(slot, wish, self.source));
             }
         }
     }
@@ -62,7 +67,13 @@ fn spelled_before(earlier: &[&Message]) -> Option<String> {
     let texts: Vec<&str> = last.contents().texts().map(Text::as_str).collect();
     let text = texts.last()?;
     let tokens = tokens(text);
-    let is_spelled = !tokens.is_empty()
-        && tokens.iter().all(|token| token.is_spelled() || token.has_digit() && token.text.len() <= 4);
+    // One number alone is a value of its own.
+    let is_spelled = tokens.len() > 1 && tokens.iter().all(is_piece);
     is_spelled.then(|| tokens.iter().map(|token| token.text).collect())
+}
+
+/// Returns whether a word is a piece of a code: a letter, or a few digits.
+fn is_piece(token: &Token<'_>) -> bool {
+    let is_number = token.text.len() <= 4 && token.text.chars().all(|c| c.is_ascii_digit());
+    token.is_spelled() || (is_number && !token.has_currency)
 }

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::super::language::WORDS;
-use super::super::tokens::Token;
+use super::super::tokens::{Token, tokens};
 
 /// The days that a date can be: the month, then the day.
 type Days = Vec<(u32, u32)>;
@@ -72,6 +72,31 @@ pub(super) fn value(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
         return Some((Value::Name, 1));
     }
     worded(tokens, at).or_else(|| token.is_capitalised().then_some((Value::Name, 1)))
+}
+
+/// A day of the year or a minute of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Moment {
+    Day(u32, u32),
+    Minute(u32),
+}
+
+/// Returns the day or time that a text says, if it says nothing else and is not ambiguous.
+pub(crate) fn moment(text: &str) -> Option<Moment> {
+    let tokens = tokens(text);
+    let (found, length) = value(&tokens, 0)?;
+    match found {
+        _ if length < tokens.len() => None,
+        Value::Date { days, .. } => match *days.as_slice() {
+            [(month, day)] => Some(Moment::Day(month, day)),
+            _ => None,
+        },
+        Value::Time(times) => match *times.as_slice() {
+            [time] => Some(Moment::Minute(time)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Returns a number in words, and the number of these words.
