@@ -1,7 +1,9 @@
 //! [`Progress`]: how far a command is with the calls of a day, on a terminal.
 
 use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::text::count;
 use crate::time::lasting;
