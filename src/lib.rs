@@ -79,4 +79,6 @@ mod programs {
     struct LiveKit;
     #[doc = include_str!("../docs/amazon-connect.md")]
     struct AmazonConnect;
+    #[doc = include_str!("../docs/tools.md")]
+    struct Tools;
 }

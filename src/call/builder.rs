@@ -15,7 +15,7 @@ use crate::log::CallWriter;
 use crate::manager::MessagesManager;
 use crate::message::{PlainMessage, Text, is_blank};
 use crate::model::{Model, NoResult, Summarizer, Tool};
-use crate::turn::{Host, Observer, look_up_lost};
+use crate::turn::{Host, Observer, look_up_inherited};
 
 /// Configures and opens a live call: [`new`](Self::new) for a new conversation, [`of`](Self::of) for one that exists.
 #[must_use = "`open` begins the call"]
@@ -169,14 +169,18 @@ impl CallBuilder {
             });
             added.map_err(SessionError::Manager)?;
         }
-        if let Some(writer) = self.log {
-            conversation.log(writer);
+        match (self.log, conversation.writer()) {
+            (Some(writer), _) => conversation.log(writer),
+            // The conversation may have been a call that was closed.
+            (None, Some(writer)) => writer.reopen(),
+            (None, None) => {}
         }
         conversation.with(|core| {
             core.end_open_calls(&NoResult::TakenOver);
             core.is_to_be_logged = true;
         });
-        look_up_lost(conversation);
+        let weak = conversation.downgrade();
+        look_up_inherited(conversation, move || weak.upgrade());
         session.live(|ear, core| ear.resume(core));
         Ok(session)
     }

@@ -23,7 +23,7 @@ impl CallEar {
             return Effect::Ignored(ignored);
         }
         self.starts.note(at_ms, core.now_ms());
-        if self.is_late_start(at_ms) {
+        if self.is_late_start(at_ms, core.now_ms()) {
             return Effect::Ignored(Ignored::REPEATED);
         }
         let is_barge_in = self.barge_in(self.starts.to_call_ms(at_ms), core);
@@ -36,14 +36,20 @@ impl CallEar {
 
     /// Returns whether a start of speech belongs to words that were already added. A barge-in would stop the answer to
     /// them.
-    fn is_late_start(&self, at_ms: i64) -> bool {
+    fn is_late_start(&self, at_ms: i64, now_ms: i64) -> bool {
+        /// The longest usual time from the words to the report of their start. A later report of an earlier time comes from
+        /// a clock that is behind.
+        const LATE_MS: i64 = 1_500;
         let Some(LastWords { times: (started_ms, ended_ms), received_ms, start_ms, .. }) = self.last_words else {
             return false;
         };
         match start_ms {
             // Each difference is by one clock, so that the two clocks may differ.
             Some(start_ms) => at_ms == start_ms || at_ms.saturating_sub(start_ms) < ended_ms.saturating_sub(started_ms),
-            None => self.starts.to_call_ms(at_ms) < self.words.to_call_ms(ended_ms).min(received_ms),
+            None => {
+                now_ms.saturating_sub(received_ms) <= LATE_MS
+                    && self.starts.to_call_ms(at_ms) < self.words.to_call_ms(ended_ms).min(received_ms)
+            }
         }
     }
 

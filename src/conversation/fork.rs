@@ -66,10 +66,13 @@ impl Conversation {
             )
         };
         let fork = Self::from_manager(id, manager).with_config(config);
-        if is_live {
-            // Only the source gets the results of tools that are running.
-            fork.with(|core| core.end_open_calls(&NoResult::Forked));
-        }
+        fork.with(|core| {
+            // Only the source gets the results of tools, and looks up what became of them.
+            core.inherited.clear();
+            if is_live {
+                core.end_open_calls(&NoResult::Forked);
+            }
+        });
         Ok(fork)
     }
 

@@ -13,7 +13,7 @@ use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::message::{Content, Message, Role, Text};
-use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive};
+use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive, look_up_inherited};
 
 /// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
 /// results as they arrive, and the final text.
@@ -159,6 +159,8 @@ impl Stream for Run {
                     State::Over(VecDeque::new(), Some(Problem::NothingToAnswer.into()))
                 }
                 State::Idle(attachment) => {
+                    let weak = attachment.0.downgrade();
+                    look_up_inherited(&attachment.0, move || weak.upgrade());
                     let turn = attachment.0.with(Core::begin_turn);
                     State::Driving(Box::pin(drive(attachment.0.clone(), turn)), turn, attachment)
                 }

@@ -13,7 +13,9 @@ use super::shared::Conversation;
 use super::summaries::Summaries;
 use crate::log::{CallId, CallWriter, Durability, LogError, Submitted};
 use crate::manager::LastMessage;
-use crate::message::{Content, MessageId, PlainMessage, Position};
+use crate::memory::ToolUse;
+use crate::message::{Content, MessageId, PlainMessage, Position, ToolName};
+use crate::model::Tool;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
 /// The data under a conversation's lock.
@@ -68,9 +70,11 @@ impl State {
         if !self.history.is_limited() && !self.releases() {
             return Needed::default();
         }
-        let Core { manager, tools_used, ear, .. } = &self.core;
-        // A result can replace an unknown outcome only in memory.
-        let unknown = tools_used.lost().into_iter().map(|call| call.id().clone());
+        let Core { manager, tools_used, setup, ear, .. } = &self.core;
+        // A result can replace an unknown outcome only in memory. The service may still report that of an external tool.
+        let is_external = |name: &ToolName| setup.tools.get(name).is_some_and(Tool::is_external);
+        let may_arrive = |used: &&ToolUse| used.act().is_some() || is_external(used.tool());
+        let unknown = tools_used.unknown().filter(may_arrive).map(|used| used.id().clone());
         let awaited = tools_used.running().into_iter().chain(unknown);
         let awaited = awaited.filter_map(|id| manager.newest_from_result(&id));
         let playing = ear.oldest_unsettled().and_then(|id| manager.newest_from(id));

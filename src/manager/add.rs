@@ -9,7 +9,7 @@ use crate::message::{
 };
 
 /// The limits up to which messages are merged. A DynamoDB item holds 400 KB, and a larger message could not be logged.
-const MAX_MERGED_BYTES: usize = 256 * 1024;
+pub(super) const MAX_MERGED_BYTES: usize = 256 * 1024;
 const MAX_MERGED_CONTENTS: usize = 1_000;
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -169,8 +169,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn has_room_for(&self, contents: &Contents) -> bool {
         self.last_message().is_some_and(|last| {
             last.contents().len() + contents.len() <= MAX_MERGED_CONTENTS
-                && last.contents().record_bytes() + last.metadata().record_bytes() + contents.record_bytes()
-                    <= MAX_MERGED_BYTES
+                && last.record_bytes() + contents.record_bytes() <= MAX_MERGED_BYTES
         })
     }
 

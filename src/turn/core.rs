@@ -42,6 +42,8 @@ pub(crate) trait Host: Clone + Send + Sync + 'static {
 pub(crate) struct Core {
     pub manager: Manager,
     pub tools_used: ToolHistory,
+    /// The acts of another process whose outcome is unknown, and which were not looked up yet.
+    pub inherited: Vec<ToolCallId>,
     /// The facts in the messages up to the last request.
     pub facts: FactTable,
     /// The lengths of the messages that summaries cover.
@@ -86,6 +88,8 @@ pub(crate) struct Turn {
     pub(super) awaits: Vec<ToolCallId>,
     /// Whether a tool that acts once did not run, because the log was late.
     pub is_not_done: bool,
+    /// Whether a tool that may act ran.
+    pub has_acted: bool,
     /// Whether the model was asked again because of a broken tool call. That happens once.
     pub(super) is_corrected: bool,
     /// Whether an answer was blank, so that the model was asked again. That happens once.
@@ -137,6 +141,7 @@ impl Core {
                 .filter(|used| used.late_ms().is_some() || used.act().is_some())
                 .map(|used| used.id().clone())
                 .collect(),
+            inherited: tools_used.unknown().filter(|used| used.act().is_some()).map(|used| used.id().clone()).collect(),
             tools_used,
             facts: FactTable::default(),
             covered: Covered::default(),
@@ -198,6 +203,7 @@ impl Core {
             answer: Answer::default(),
             awaits: Vec::new(),
             is_not_done: false,
+            has_acted: false,
             is_corrected: false,
             was_blank: false,
             has_dropped_calls: false,

@@ -42,7 +42,8 @@ impl Core {
                 if !self.replaces_unknown(&result) {
                     return Err(ResultRefused::SecondResult);
                 }
-                let late = result.into_owned().with_late_ms(now_ms);
+                let room = self.manager.room_beside_result(&id).min(self.setup.max_result_bytes);
+                let late = bounded(&result, room, self.setup.contents.is_some()).into_owned().with_late_ms(now_ms);
                 if let Some(message) = self.manager.replace_result(&late) {
                     ear.added(None, message, &[late.clone().into()]);
                 }

@@ -314,6 +314,20 @@ async fn late_start_of_speech_is_no_barge_in() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn barge_in_counts_though_the_clock_of_its_report_is_behind() {
+    let call = call(&Scripted::new([words("I am fine, and I would like to know how you are.")]));
+    pass(1_000).await;
+    call.caller_said(Utterance::new("How are you?").with_times(START_MS + 100, START_MS + 900)).unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms());
+    pass(1_500).await;
+    assert_eq!(call.caller_started_speaking(call.now_ms() - 5_000), verbale::call::Effect::Applied);
+    assert_eq!(call.conversation().metrics().barge_ins, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn words_before_any_audio_are_no_barge_in() {
     let call = call(&Scripted::new([words("I am fine."), words("I am fine.")]));
     assert!(matches!(call.say(" \n").unwrap_err(), SessionError::Manager(_)));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use verbale::call::{CallSession, SpeechId};
+use verbale::call::{CallBuilder, CallSession, SpeechId};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{
     CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, Spool, SpoolSettings, WriterSettings,
@@ -53,6 +53,32 @@ async fn each_turn_is_logged_and_close_waits_for_the_log() {
     assert!(again.unstored.is_empty());
     let header = log.read_call(&id()).await.unwrap().header.unwrap();
     assert_eq!(header.call_end(), Some(&call_end));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reopened_call_keeps_its_lease() {
+    let renewals = Arc::new(AtomicUsize::new(0));
+    let counted = renewals.clone();
+    let log = Arc::new(FaultyLog::new(MemoryLog::new(), move |method: &str, _: Option<&CallId>, _| {
+        counted.fetch_add(usize::from(method == "change_call"), Ordering::SeqCst);
+        None
+    }));
+    let settings = WriterSettings::default().with_lease_renewal(Duration::from_secs(10));
+    let (writer, task) = LogWriter::new(log, settings);
+    tokio::spawn(task.run());
+    let first = open(&Scripted::default(), &writer);
+    first.close("hangup", Duration::from_secs(5)).await.unwrap();
+    let renewed = async || {
+        let before = renewals.load(Ordering::SeqCst);
+        pass(60_000).await;
+        renewals.load(Ordering::SeqCst) - before
+    };
+    assert_eq!(renewed().await, 0);
+    let again = CallBuilder::of(first.conversation()).open().unwrap();
+    let count = renewed().await;
+    assert!((4..=6).contains(&count), "{count}");
+    again.close("hangup", Duration::from_secs(5)).await.unwrap();
+    assert_eq!(renewed().await, 0);
 }
 
 /// Opens a call with a spool in a log that stores spans, and counts its puts.

@@ -22,3 +22,4 @@ mod summaries;
 mod support;
 mod threads;
 mod tools;
+mod unknown;

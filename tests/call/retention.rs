@@ -30,7 +30,8 @@ fn open(model: &Scripted, log: &Arc<MemoryLog>, config: impl FnOnce(Config) -> C
     let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
     let spec = |name: &str, text: &str| ToolSpec::new(name, text, schema.clone()).unwrap();
     let ship = Tool::external(spec("ship", "Another service ships.")).acts_once();
-    call.tool(Tool::raw(spec("book", "It books."), book)).tool(ship).open().unwrap()
+    let track = Tool::external(spec("track", "Another service looks.")).read_only();
+    call.tool(Tool::raw(spec("book", "It books."), book)).tool(ship).tool(track).open().unwrap()
 }
 
 async fn turns(call: &CallSession, count: usize) {
@@ -72,25 +73,27 @@ async fn covered_messages_leave_memory_and_come_back_from_the_log() {
     assert!(conversation.fork(&first, CallId::new("CA2").unwrap()).is_err());
 }
 
-/// Another service may report the outcome of an act long after its time.
+/// Another service may report the outcome of its call long after its time.
 #[tokio::test(start_paused = true)]
-async fn unknown_act_stays_until_its_outcome_is_known() {
-    let log = Arc::new(MemoryLog::new());
-    let model = Scripted::new([calls("One moment. ", "c1", "ship"), words("I do not know yet.")]);
-    let call = open(&model, &log, |config| config);
-    turns(&call, 1).await;
-    pass(30_000).await;
-    turns(&call, 12).await;
-    assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
-    let of_call = ToolCall::new("c1", "ship", verbale::Value::Null).unwrap();
-    assert_eq!(call.tool_result(of_call.success(["parcel 7"])), Effect::Applied);
-    turns(&call, 12).await;
-    assert!(in_memory(call.conversation()) <= 14, "{}", in_memory(call.conversation()));
-    call.close("hangup", Duration::from_secs(5)).await.unwrap();
-    let records = log.read_call(call.conversation().id()).await.unwrap().records;
-    assert!(serde_json::to_string(&records).unwrap().contains("parcel 7"));
-    let memory = model.requests().last().unwrap().memory.clone().unwrap();
-    assert!(memory.contains("#1 ship succeeded"), "{:?}", memory.as_str());
+async fn call_of_another_service_stays_until_its_outcome_is_known() {
+    for tool in ["ship", "track"] {
+        let log = Arc::new(MemoryLog::new());
+        let model = Scripted::new([calls("One moment. ", "c1", tool), words("I do not know yet.")]);
+        let call = open(&model, &log, |config| config);
+        turns(&call, 1).await;
+        pass(30_000).await;
+        turns(&call, 12).await;
+        assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
+        let of_call = ToolCall::new("c1", tool, verbale::Value::Null).unwrap();
+        assert_eq!(call.tool_result(of_call.success(["parcel 7"])), Effect::Applied);
+        turns(&call, 12).await;
+        assert!(in_memory(call.conversation()) <= 14, "{}", in_memory(call.conversation()));
+        call.close("hangup", Duration::from_secs(5)).await.unwrap();
+        let records = log.read_call(call.conversation().id()).await.unwrap().records;
+        assert!(serde_json::to_string(&records).unwrap().contains("parcel 7"));
+        let memory = model.requests().last().unwrap().memory.clone().unwrap();
+        assert!(memory.contains(&format!("#1 {tool} succeeded")), "{:?}", memory.as_str());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@
 
 mod drained;
 mod error;
+mod late;
 mod slots;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use drained::Drained;
 pub use error::HostError;
+use late::pass_results;
 use slots::{Claim, Closable, Openable, Slots};
 
 use super::builder::CallBuilder;
@@ -120,6 +122,9 @@ impl CallHost {
         let (manager, writer) = self.writer.resume(&call_id, left(deadline)).await?;
         let ended = writer.ended().cloned();
         let session = Arc::new(build().log(writer).resume_hosted(manager)?);
+        if let Some(closed) = self.slots.take_running_on(&call_id) {
+            tokio::spawn(pass_results(closed, session.conversation().downgrade()));
+        }
         claim.keep(&session);
         Ok(HostedCall { session, is_resumed: true, ended })
     }

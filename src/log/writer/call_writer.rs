@@ -142,6 +142,12 @@ impl CallWriter {
         self.call.refusal.get().is_some()
     }
 
+    /// Keeps the lease of a call that was finished and goes on.
+    pub(crate) fn reopen(&self) {
+        // Without a task, `submit` reports that the writer is stopped.
+        let _ = self.commands.send(Command::Reopen(self.call.clone()));
+    }
+
     /// Returns the level of the call's least durable record, and its changes.
     pub(crate) fn level(&self) -> watch::Receiver<Durability> {
         self.call.level.subscribe()

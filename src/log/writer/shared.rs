@@ -25,6 +25,8 @@ pub(super) enum Command {
     /// Records to store. Without any, the reply of the call has ended.
     Records(Arc<CallShared>, Vec<SizedRecord>),
     Close(Arc<CallShared>, CallEnd),
+    /// A closed call goes on.
+    Reopen(Arc<CallShared>),
     /// The handle of a call was dropped.
     Dropped(Arc<CallShared>),
     /// Answered when everything that was accepted before is stored, or at the deadline.

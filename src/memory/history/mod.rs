@@ -117,6 +117,11 @@ impl ToolHistory {
         self.uses.iter().any(ToolUse::is_running)
     }
 
+    /// Returns whether a call has no result yet, and its deadline has not passed.
+    pub fn is_any_awaited(&self) -> bool {
+        self.uses.iter().any(|used| used.state() == ToolState::Running)
+    }
+
     /// Returns the calls whose tool a task of this process runs.
     pub fn running(&self) -> Vec<ToolCallId> {
         self.uses.iter().filter(|used| used.is_running()).map(|used| used.id().clone()).collect()
@@ -134,10 +139,14 @@ impl ToolHistory {
             .unwrap_or(Attempt::First)
     }
 
-    /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs.
-    pub fn lost(&self) -> Vec<ToolCall> {
-        let lost = self.uses.iter().filter(|used| used.state() == ToolState::Unknown && !used.is_running());
-        lost.filter_map(ToolUse::act).cloned().collect()
+    /// Iterates over the calls whose outcome is unknown, oldest first.
+    pub fn unknown(&self) -> impl Iterator<Item = &ToolUse> {
+        self.uses.iter().filter(|used| used.state() == ToolState::Unknown)
+    }
+
+    /// Returns whether the outcome of a call is unknown.
+    pub fn is_lost(&self, id: &ToolCallId) -> bool {
+        self.get(id).is_some_and(|used| used.state() == ToolState::Unknown)
     }
 
     /// Notes that the caller knows the outcome of a call.

@@ -118,6 +118,13 @@ impl<M: Model> ModelSummarizer<M> {
                 return Err(ModelError::new(blank, Partial::default()));
             }
             let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
+            if answer.is_cut
+                && answer.text.len() < LEAST_BYTES
+                && !text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
+            {
+                // A fragment of a sentence says nothing, and the next answer would be cut off as well.
+                break;
+            }
             let (kept, removed) = source.checked(text);
             let Removed { codes, numbers, amounts, dates, times, names } = removed;
             let passes = removed.all() == 0 || (!is_blank(&kept) && kept.len() * 2 >= text.len());
@@ -137,7 +144,7 @@ impl<M: Model> ModelSummarizer<M> {
                 return Ok(Summary { text: kept.trim_end_matches(is_blank_char).into(), usage });
             }
         }
-        tracing::warn!(attempts = ATTEMPTS, "replaced a summary that failed the check by an extractive one");
+        tracing::warn!("replaced a summary that failed the check, or was cut off, by an extractive one");
         let digest = ExtractiveSummarizer::default().summary(summarizing);
         let digest = if digest.len() > self.max_bytes { up_to_sentence(&digest, self.max_bytes) } else { &digest };
         Ok(Summary { text: digest.into(), usage })
