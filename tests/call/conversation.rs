@@ -88,7 +88,10 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
         edit.add_system("The office closes at six.").unwrap();
         let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
-        assert_eq!(edit.set_data(&unknown, "ticket", 7).unwrap_err().kind(), ConversationErrorKind::NotFound);
+        assert_eq!(
+            edit.set_data(&unknown, "ticket", 7).unwrap_err().kind(),
+            verbale::conversation::ConversationErrorKind::NotFound
+        );
     });
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
@@ -227,9 +230,10 @@ async fn each_reply_has_a_turn_record() {
     let print = call.conversation().read(|manager| manager.to_string());
     let shown: Vec<_> = print.lines().filter_map(|line| line.split_once("turn={")?.1.split_once('}')).collect();
     let shown: Vec<_> = shown.into_iter().map(|(turn, _)| turn).collect();
-    assert!(shown[0].starts_with("complete, default end 300 ms failed: cut, default first token "), "{shown:?}");
+    assert!(shown[0].starts_with("complete, default end 300 ms "), "{shown:?}");
+    assert!(shown[0].contains(" failed: cut") && shown[0].contains(", default first token "), "{shown:?}");
     assert!(shown[1].starts_with("cut maxTokens, default first token 100 ms end 100 ms tokens "), "{shown:?}");
-    assert_eq!(shown[2], "interrupted, default");
+    assert!(shown[2].starts_with("interrupted, default"), "{shown:?}");
     // The record is in the JSON, and it can be restored.
     let (json, restored) = call.conversation().read(|manager| {
         let records = manager.records();

@@ -430,7 +430,7 @@ async fn refused_end_outlives_its_process_until_it_is_discarded() {
     let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
     call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
-    assert_eq!(writer.dead_letters().list(None).await.unwrap().len(), 1);
+    assert_eq!(writer.dead_letters(None).await.unwrap().len(), 1);
     sleep(SECOND).await;
     task.abort();
 
@@ -440,15 +440,15 @@ async fn refused_end_outlives_its_process_until_it_is_discarded() {
         let unstored = writer.flush(SOON).await;
         assert_eq!(unstored.len(), 1, "{unstored:?}");
         assert!(unstored[0].is_dead_letter && unstored[0].to_string().starts_with("the end of call CA1"));
-        let letters = writer.dead_letters().list(None).await.unwrap();
+        let letters = writer.dead_letters(None).await.unwrap();
         assert_eq!((letters.len(), letters[0].call_end.as_ref()), (1, Some(&call_end)), "{letters:?}");
         if discards {
-            writer.dead_letters().discard(&letters);
-            assert_eq!(writer.dead_letters().list(None).await.unwrap(), []);
+            writer.discard_dead_letters(&letters);
+            assert_eq!(writer.dead_letters(None).await.unwrap(), []);
             sleep(SECOND).await;
             task.abort();
             let (next, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
-            assert_eq!((next.flush(SOON).await, next.dead_letters().list(None).await.unwrap()), (vec![], vec![]));
+            assert_eq!((next.flush(SOON).await, next.dead_letters(None).await.unwrap()), (vec![], vec![]));
         }
     }
 }
