@@ -58,7 +58,7 @@ pub use unstored::Unstored;
 
 use super::{CallEnd, CallHeader, CallId, CallLog, LogError, LogErrorKind, Spool, WriterLease};
 use crate::clock::from_now;
-use crate::manager::MessagesManager;
+use crate::manager::{LeftOut, MessagesManager};
 use crate::message::MessageWrapper;
 use call::Gap;
 use flush::{Reply, reply_by};
@@ -193,16 +193,14 @@ impl LogWriter {
         logged.left_out.extend(here.iter().filter_map(|letter| letter.left_out(&logged.records)));
         let (ended, spans) = (logged.ended.clone(), std::mem::take(&mut logged.spans));
         let manager: MessagesManager<W> = logged.restore();
-        for left_out in manager.left_out() {
-            let (position, reason) = (left_out.position, &left_out.reason);
+        for LeftOut { position, reason, .. } in manager.left_out() {
             tracing::error!(?call_id, ?position, %reason, "a call is resumed without one of its records");
         }
         let left_out: BTreeSet<_> = manager.left_out().iter().map(|left_out| left_out.position).collect();
         // A later takeover fences the positions after the last stored record, and this writer may continue after missing
         // ones.
         let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };
-        let next = manager.next_seq();
-        let spans = Spans::resumed(spans, next, self.log.stores_spans());
+        let spans = Spans::resumed(spans, manager.next_seq(), self.log.stores_spans());
         Ok((manager, self.call_of(CallShared { left_out, spans, ..CallShared::new(lease, gap) }, ended)))
     }
 
