@@ -32,7 +32,9 @@ impl Log {
         let client = database.client();
         create_table(&client, "verbale").await?;
         let log = Arc::new(DynamoLog::new(client));
-        let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+        // A write costs nothing here, so it waits little for the end of its turn: a process that is killed loses less.
+        let settings = WriterSettings::default().with_turn_wait(Duration::from_millis(500));
+        let (writer, task) = LogWriter::new(log.clone(), settings);
         // The task ends after the last handle is dropped.
         tokio::spawn(task.run());
         let now_ms = pace.now_ms();

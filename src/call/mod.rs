@@ -117,7 +117,8 @@
 //! A tool that may act runs after the log has stored its call; [`Tool`](crate::model::Tool) has the rules.
 //!
 //! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words
-//! and the results of tools go to the log at once.
+//! go to the log's writer at once, which may write them with their turn; see
+//! [`with_turn_wait`](crate::log::WriterSettings::with_turn_wait).
 
 mod builder;
 mod closing;
