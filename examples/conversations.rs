@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use verbale::clock::{Clock, SystemClock};
 use verbale::conversation::{Conversations, Found, HistoryQuery, LogScope, query_log};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, Day, LogWriter, WriterSettings};
 
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 async fn query_conversations() -> Outcome<()> {
     let mut out = io::stdout();
     let client = EmbeddedDynamo::in_memory()?.client(); // on AWS: dynamodb::log_client
-    create_table(&client, &Table::default()).await?; // on AWS: infra/
+    create_table(&client, "verbale").await?; // on AWS: infra/
     let log: Arc<dyn CallLog> = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use verbale::clock::{Clock, SystemClock};
 use verbale::conversation::Conversation;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
 use verbale::{MessageId, MessagesManager, PlainMessage};
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 async fn fork_a_call() -> Outcome<()> {
     let mut out = io::stdout();
     let client = EmbeddedDynamo::in_memory()?.client(); // on AWS: dynamodb::log_client
-    create_table(&client, &Table::default()).await?; // on AWS: infra/
+    create_table(&client, "verbale").await?; // on AWS: infra/
     let log = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());

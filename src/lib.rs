@@ -1,25 +1,24 @@
 //! The conversation of a phone call with an LLM: messages, a valid window, memory, and a log in DynamoDB.
 //!
-//! # The main types
+//! # The 25 types
 //!
 //! All other types are reached from these.
 //!
 //! **The list.** [`MessagesManager`] holds the messages of a call and applies every rule between them. [`Message`] is one
-//! message, made of [`Content`]; [`ToolCall`] and [`ToolResult`] are two of its kinds. [`Heard`] is the part of a message that
-//! the caller heard. [`Summarizing`] is a range of messages to summarise, and [`policy::Policy`] decides when. [`Record`] is a
-//! message as the log stores it. A [`Value`] is the arguments of a tool call or custom data of a message.
-//! [`MessageWrapper`] is the trait that converts messages for a provider; [`BedrockMessage`] implements it for Bedrock.
+//! message, made of [`Content`], such as a [`ToolCall`]. [`Heard`] is the part of a message that the caller heard.
+//! [`Summarizing`] is a range of messages to summarise, and [`policy::Policy`] decides when. [`Record`] is a message as the
+//! log stores it. [`MessageWrapper`] is the trait that converts messages for a provider; [`BedrockMessage`] implements it
+//! for Bedrock.
 //!
-//! **The call.** [`call::CallSession`] takes the turns of a live call. Each [`call::Reply`] is text for speech
-//! synthesis, and each [`conversation::CallEvent`] is a report to an observer. A session is a
-//! [`conversation::Conversation`] with a telephone; [`conversation::Config`] has the conversation's deadlines and
-//! limits. [`conversation::Prompt`] sends a request without a telephone, and [`conversation::Conversations`] keeps the
-//! conversations of a process. [`model::Tool`] is a function that a model may call. [`model::Model`] and
-//! [`model::Summarizer`] are the ports to models, and [`bedrock::BedrockModel`] implements both for Bedrock.
+//! **The call.** [`call::CallBuilder`] opens a [`call::CallSession`], which takes the turns of a live call, and
+//! [`call::CallHost`] keeps the live calls of a process. A session is a [`conversation::Conversation`] with a telephone;
+//! [`conversation::Config`] has the conversation's deadlines and limits. [`conversation::Prompt`] sends a request without a
+//! telephone, and [`conversation::Conversations`] keeps the conversations of a process. [`model::Tool`] is a function that a
+//! model may call. [`model::Model`] and [`model::Summarizer`] are the ports to models, and [`bedrock::BedrockModel`]
+//! implements both for Bedrock.
 //!
-//! **The log.** [`log::CallLog`] is the port to a log, and [`dynamodb::DynamoLog`] implements it. [`log::LogWriter`] writes the
-//! calls of a process in the background, each through a [`log::CallWriter`], with a [`log::Spool`] on the host's disk if there
-//! is one. [`contents::ContentStore`] keeps large contents apart.
+//! **The log.** [`log::CallLog`] is the port to a log, and [`dynamodb::DynamoLog`] implements it. [`log::CallHeader`] is what
+//! a log knows of a call besides its records. [`log::LogWriter`] writes the calls of a process in the background.
 #![cfg_attr(
     not(all(feature = "call", feature = "dynamodb", feature = "exchange", feature = "query")),
     allow(dead_code, unused_imports, reason = "each feature uses a part of what the lower layers offer")
@@ -58,9 +57,7 @@ mod turn;
 
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
-pub use manager::{
-    Entry, ForkError, Format, LastMessage, LeftOut, ManagerError, MessagesManager, Prune, RestoreError, Summarizing,
-};
+pub use manager::{Entry, Format, LastMessage, LeftOut, ManagerError, MessagesManager, Prune, Summarizing};
 pub use message::{
     Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,
     PlainMessage, Record, Role, Timing, ToolCall, ToolResult, Value,
@@ -79,4 +76,6 @@ mod programs {
     struct LiveKit;
     #[doc = include_str!("../docs/amazon-connect.md")]
     struct AmazonConnect;
+    #[doc = include_str!("../docs/tools.md")]
+    struct Tools;
 }

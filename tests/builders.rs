@@ -12,13 +12,12 @@ use proptest::sample::Index;
 use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{MessageBuilder, ResultBuilder};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
 use verbale::{
-    Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
-    ToolCall, Value,
+    Attribute, BedrockMessage, Content, Draft, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
@@ -96,7 +95,7 @@ fn contents_keep_their_order_and_decide_the_role() {
         Document::from_bytes(b"a,b".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
     ];
     let of = decision_of(2, "stylist", RoleHint::User);
-    assert_eq!(shows.to_draft(), Ok(Draft::new(Role::User, contents).with_decision(of)));
+    assert_eq!(shows.to_draft().unwrap(), Draft::new(Role::User, contents).with_decision(of));
 
     let mut asks = MessageBuilder::continue_step(2);
     asks.add_text("One moment.");
@@ -105,11 +104,11 @@ fn contents_keep_their_order_and_decide_the_role() {
     let call = asks.add_tool_call("find_hat", Value::from(7)).unwrap();
     assert_eq!(asks.last_tool_call(), Some(&call));
     let contents = vec!["One moment.".into(), asked, call.into()];
-    assert_eq!(asks.to_draft(), Ok(Draft::new(Role::Assistant, contents).with_decision(decision(2))));
+    assert_eq!(asks.to_draft().unwrap(), Draft::new(Role::Assistant, contents).with_decision(decision(2)));
     let mut says = MessageBuilder::continue_step(2);
     says.role(Role::System).add_text("You sell dresses.");
     let system = Draft::new(Role::System, "You sell dresses.").with_decision(decision(2));
-    assert_eq!(says.to_draft(), Ok(system));
+    assert_eq!(says.to_draft().unwrap(), system);
 }
 
 /// The usage example of the design, in its order: the parts follow the call in one message.
@@ -236,7 +235,11 @@ fn result_has_the_id_and_the_step_of_its_call() {
     }
     manager.add_all(drafts.clone()).unwrap();
     let id = first.id().clone();
-    assert_eq!(manager.add_all(drafts), Err((0, ManagerError::SecondResult { id })));
+    let (index, refused) = manager.add_all(drafts).unwrap_err();
+    assert_eq!(
+        (index, refused.to_string()),
+        (0, format!("tool call `{id}` already has a result; drop the second one"))
+    );
 }
 
 #[tokio::test]
@@ -251,7 +254,7 @@ async fn log_keeps_step_policy_and_hint() {
     manager.add_all([asks.to_draft().unwrap(), answer, shows.to_draft().unwrap()]).unwrap();
 
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client);
     let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {

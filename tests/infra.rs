@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aws_sdk_dynamodb::operation::create_table::CreateTableInput;
 use aws_sdk_dynamodb::types::KeySchemaElement;
 use serde_json::{Value, json};
-use verbale::dynamodb::Table;
+use verbale::dynamodb::table_definition;
 
 /// The policy documents by role. References have names of the form `<…>`.
 type Policies = BTreeMap<String, Value>;
@@ -187,7 +187,7 @@ fn stack_and_module_have_the_same_interface() {
 }
 
 fn code() -> CreateTableInput {
-    Table::default().definition().unwrap().build().unwrap()
+    table_definition("verbale").unwrap().build().unwrap()
 }
 
 fn keys(schema: &[KeySchemaElement]) -> Value {

@@ -2,7 +2,8 @@
 //! window, beside a sliding window of the same size.
 //!
 //! `cargo bench --bench fidelity -- [FOLDER]` plays the conversations of a folder; without one, those beside the
-//! project, as they are and with all tools, fields and ids renamed. The memory has 600 tokens and 25 for each act, or
+//! project, as they are and with all tools, fields and ids renamed. Scripted calls in German, Italian and Spanish follow,
+//! and calls of a bank. The memory has 600 tokens and 25 for each act, or
 //! `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables whose names begin with it, `FIDELITY_LOST=1` what they lost,
 //! and `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
 
@@ -49,6 +50,13 @@ fn main() {
     for (kind, recordings) in [("renamed single", &renamed), ("renamed joined", &renamed_joined)] {
         for (marks, policy) in marks() {
             table(&format!("{kind} {marks}"), recordings, &policy, &labels);
+        }
+    }
+    let scripted = recording::chats(&Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/fidelity/calls"));
+    let scripted_joined = [recording::join(&scripted)];
+    for (kind, recordings) in [("scripted single", scripted.as_slice()), ("scripted joined", &scripted_joined)] {
+        for (marks, policy) in marks() {
+            table(&format!("{kind} {marks}"), recordings, &policy, &[]);
         }
     }
     let calls = recording::calls(&data.join("harper-valley"));

@@ -15,7 +15,7 @@ mod workload;
 
 use aws_sdk_dynamodb::Client;
 use tokio::runtime::Runtime;
-use verbale::dynamodb::{Table, create_table};
+use verbale::dynamodb::create_table;
 use verbale::embedded::EmbeddedDynamo;
 
 fn main() {
@@ -47,6 +47,6 @@ fn runtime() -> Runtime {
 /// Returns a client of a new embedded DynamoDB in memory that has the table.
 async fn new_client() -> Client {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     client
 }

@@ -84,7 +84,7 @@ async fn through_writer(words: &Words, parallel: usize) -> f64 {
     let mut count = 0;
     let handles: Vec<_> = (0..CALLS).map(|call| writer.call(WriterLease::from(call_id(call)))).collect();
     for (manager, call) in calls.iter_mut().zip(&handles) {
-        count += call.submit(manager, LastMessage::Include).unwrap().records;
+        count += call.submit(manager, LastMessage::Include).unwrap();
     }
     assert_eq!(writer.flush(Duration::from_secs(600)).await, []);
     let speed = count as f64 / start.elapsed().as_secs_f64();

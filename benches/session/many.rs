@@ -82,10 +82,10 @@ async fn played(words: &Arc<Words>, calls: &[Arc<CallSession>], every: Duration,
 }
 
 /// Clears the requests that the fakes recorded, because they are not memory of a call.
-async fn forget(stand_ins: [FakeBedrock; 2]) {
+async fn forget(fakes: [FakeBedrock; 2]) {
     loop {
         sleep(Duration::from_millis(50)).await;
-        stand_ins.iter().for_each(|bedrock| drop(bedrock.take_requests()));
+        fakes.iter().for_each(|bedrock| drop(bedrock.take_requests()));
     }
 }
 

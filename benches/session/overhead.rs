@@ -84,8 +84,8 @@ async fn measured(words: &Arc<Words>, summaries: bool) -> (Vec<Taken>, Vec<Taken
     (session, bare, applied)
 }
 
-pub fn none_refused(stand_ins: [&FakeBedrock; 2]) {
-    for bedrock in stand_ins {
+pub fn none_refused(fakes: [&FakeBedrock; 2]) {
+    for bedrock in fakes {
         assert_eq!(bedrock.counters().refused, 0);
         // Recorded requests would grow during the run.
         drop(bedrock.take_requests());

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use verbale::log::{CallHeader, CallQuery, Day, LogError, LogErrorKind, LoggedCall, Tenant};
+use verbale::log::{CallHeader, CallQuery, Cursor, Day, LogError, LogErrorKind, LoggedCall, Tenant};
 
 use crate::failure::Failure;
 use crate::log::Log;
@@ -17,14 +17,18 @@ pub struct Calls<'a> {
     page: VecDeque<CallHeader>,
     unreadable: VecDeque<LogError>,
     is_last: bool,
+    /// Whether the end of the last page was returned.
+    has_ended_page: bool,
 }
 
-/// A call of a day.
+/// A call of a day, or the end of a page.
 #[expect(clippy::large_enum_variant, reason = "nearly all calls can be read")]
 pub enum Found {
     Call(CallHeader, LoggedCall),
     /// A call, or its header, cannot be read. Other calls can.
     Unreadable(LogError),
+    /// The calls before this cursor are read.
+    PageEnd(Cursor),
 }
 
 impl<'a> Calls<'a> {
@@ -33,7 +37,19 @@ impl<'a> Calls<'a> {
         let mut query = CallQuery::of_day(day);
         query.tenant = tenant.map(Tenant::new).transpose()?;
         query.limit = PAGE;
-        Ok(Self { log, query, page: VecDeque::new(), unreadable: VecDeque::new(), is_last: false })
+        Ok(Self {
+            log,
+            query,
+            page: VecDeque::new(),
+            unreadable: VecDeque::new(),
+            is_last: false,
+            has_ended_page: true,
+        })
+    }
+
+    /// Goes on after the calls before a cursor.
+    pub fn resume_at(&mut self, after: Cursor) {
+        self.query.after = Some(after);
     }
 
     /// Returns the next call. A call that was erased since it was listed is left out.
@@ -49,6 +65,10 @@ impl<'a> Calls<'a> {
             let Some(header) = self.page.pop_front() else {
                 if self.is_last {
                     return Ok(None);
+                }
+                if let Some(after) = self.query.after.clone().filter(|_| !self.has_ended_page) {
+                    self.has_ended_page = true;
+                    return Ok(Some(Found::PageEnd(after)));
                 }
                 self.turn_page().await?;
                 continue;
@@ -68,6 +88,7 @@ impl<'a> Calls<'a> {
         self.is_last = page.next.is_none();
         (self.page, self.unreadable) = (page.calls.into(), page.unreadable.into());
         self.query.after = page.next;
+        self.has_ended_page = false;
         Ok(())
     }
 }

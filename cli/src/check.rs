@@ -14,6 +14,7 @@ use crate::calls::{Calls, Found};
 use crate::command::json_line;
 use crate::failure::{DIFFERENT, EXIT_STATUS, Failure, on_one_line};
 use crate::log::LogArguments;
+use crate::progress::Progress;
 use crate::text::{count, place, visible};
 
 /// Checks a call, or all calls of a day.
@@ -69,9 +70,14 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     } else {
         let log = arguments.log.open().await?;
         let mut calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
+        let mut progress = Progress::new();
         while let Some(found) = calls.next().await? {
             match found {
-                Found::Call(header, call) => checked.call(out, header.call_id(), call)?,
+                Found::Call(header, call) => {
+                    progress.add(header.started_ms());
+                    checked.call(out, header.call_id(), call)?;
+                }
+                Found::PageEnd(_) => {}
                 Found::Unreadable(error) => checked.unreadable(out, &error)?,
             }
         }

@@ -1,5 +1,6 @@
 //! `verbale export`: calls for other programs.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ use crate::command::{json_line, note};
 use crate::failure::{DIFFERENT, EXIT_STATUS, Failure, on_one_line};
 use crate::log::LogArguments;
 use crate::new_file::NewFile;
+use crate::partial::Partial;
+use crate::progress::Progress;
 use crate::redact::Mask;
 use crate::text::count;
 
@@ -44,6 +47,10 @@ pub struct Arguments {
     /// The file to write. Without it, the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Goes on with the file of a day where an interrupted export stopped. The other arguments are the same.
+    #[arg(long, requires = "day", requires = "output")]
+    resume: bool,
 
     #[command(flatten)]
     mask: Mask,
@@ -99,40 +106,28 @@ impl Row {
         ["call", "seq", "id", "role", "at_ms", "start_ms", "end_ms", "text", "heard", "is_interrupted", "tools"];
 }
 
+/// Where the calls go.
+enum Target<'o> {
+    Output(&'o mut dyn Write),
+    File(NewFile),
+    Partial(Partial),
+}
+
 /// Writes the calls. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let mut file = arguments.output.as_deref().map(NewFile::create).transpose()?;
-    let target: &mut dyn Write = file.as_mut().map_or(out, |file| file);
+    let mut target = arguments.target(out)?;
     let mut written = Written { format: arguments.format, calls: 0, unreadable: 0 };
-    if arguments.format == Format::Csv {
-        row_of_csv(target, Row::COLUMNS)?;
-    }
     if let Some(call) = arguments.call {
+        written.header(target.writer())?;
         let (call_id, call) = arguments.log.read(call).await?;
-        written.call(target, &call_id, arguments.mask.apply(call)?)?;
+        written.call(target.writer(), &call_id, arguments.mask.apply(call)?)?;
     } else {
-        if !matches!(arguments.format, Format::Rows | Format::Csv | Format::Records) {
-            return Err(Failure::Usage(
-                "the calls of a day are written as rows, csv or records; name one call".to_owned(),
-            ));
-        }
         let log = arguments.log.open().await?;
-        let mut calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
-        while let Some(found) = calls.next().await? {
-            match found {
-                Found::Call(header, call) => {
-                    written.call(target, header.call_id(), arguments.mask.apply(call)?)?;
-                }
-                Found::Unreadable(error) => {
-                    written.unreadable += 1;
-                    note(&format!("left out: {}", on_one_line(&error)));
-                }
-            }
-        }
+        let calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
+        written.day(&mut target, calls, arguments.mask).await?;
     }
-    target.flush()?;
-    if let (Some(file), Some(path)) = (file, &arguments.output) {
-        file.keep()?;
+    target.keep()?;
+    if let Some(path) = &arguments.output {
         note(&format!("{} written to {}", count(written.calls, "call"), path.display()));
     }
     if written.unreadable == 0 {
@@ -140,6 +135,43 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     }
     note(&format!("{} left out, which `verbale check` explains", count(written.unreadable, "call")));
     Ok(DIFFERENT)
+}
+
+impl Arguments {
+    fn target<'o>(&self, out: &'o mut dyn Write) -> Result<Target<'o>, Failure> {
+        let is_of_day = self.call.is_none();
+        if is_of_day && !matches!(self.format, Format::Rows | Format::Csv | Format::Records) {
+            let text = "the calls of a day are written as rows, csv or records; name one call";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let Some(path) = &self.output else { return Ok(Target::Output(out)) };
+        let is_special = fs::metadata(path).is_ok_and(|known| !known.is_file());
+        if !is_of_day || is_special {
+            return NewFile::create(path).map(Target::File);
+        }
+        // Through a symbolic link, the file that it names is replaced.
+        let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.clone() };
+        let of = format!("{:?} of {:?}, {:?}, {:?}, {:?}", self.format, self.day, self.tenant, self.mask, self.log.log);
+        Partial::open(&path, of, self.resume).map(Target::Partial)
+    }
+}
+
+impl Target<'_> {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Output(out) => out,
+            Self::File(file) => file,
+            Self::Partial(file) => file,
+        }
+    }
+
+    fn keep(self) -> Result<(), Failure> {
+        match self {
+            Self::Output(out) => Ok(out.flush()?),
+            Self::File(file) => file.keep(),
+            Self::Partial(file) => file.keep(),
+        }
+    }
 }
 
 /// What was written so far.
@@ -150,6 +182,40 @@ struct Written {
 }
 
 impl Written {
+    async fn day(&mut self, target: &mut Target<'_>, mut calls: Calls<'_>, mask: Mask) -> Result<(), Failure> {
+        let resumed = if let Target::Partial(file) = target { file.resumed()? } else { None };
+        match resumed {
+            None => self.header(target.writer())?,
+            Some((after, written)) => {
+                calls.resume_at(after);
+                self.calls = written;
+            }
+        }
+        let mut progress = Progress::new();
+        while let Some(found) = calls.next().await? {
+            match found {
+                Found::Call(header, call) => {
+                    progress.add(header.started_ms());
+                    self.call(target.writer(), header.call_id(), mask.apply(call)?)?;
+                }
+                Found::Unreadable(error) => {
+                    self.unreadable += 1;
+                    note(&format!("left out: {}", on_one_line(&error)));
+                }
+                Found::PageEnd(next) => {
+                    if let Target::Partial(file) = target {
+                        file.turn_page(&next, self.calls)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.format == Format::Csv { row_of_csv(out, Row::COLUMNS) } else { Ok(()) }
+    }
+
     fn call(&mut self, out: &mut dyn Write, call_id: &CallId, call: LoggedCall) -> Result<(), Failure> {
         self.calls += 1;
         if self.format == Format::Records {

@@ -12,6 +12,8 @@ mod list;
 mod log;
 mod new_file;
 mod output;
+mod partial;
+mod progress;
 mod redact;
 mod report;
 mod show;

@@ -238,7 +238,7 @@ impl DeadLettersCommand {
                     note("there are no dead letters");
                 } else {
                     confirm(&format!("This drops {what}, for good."), yes)?;
-                    opened.writer.dead_letters().discard(&found);
+                    opened.writer.discard_dead_letters(&found);
                     writeln!(out, "dropped {what}")?;
                 }
                 opened.finish().await;
@@ -256,7 +256,7 @@ async fn retry(writer: &LogWriter, log: &Log, found: Vec<DeadLetter>, out: &mut 
             Ok(Some(header)) => {
                 // A retry writes for the writer that the log knows.
                 let _call = writer.call(WriterLease::from(&header));
-                writer.dead_letters().retry(letter).await
+                writer.retry_dead_letter(letter).await
             }
             Ok(None) => Err(LogError::backend(format!("storing {name}"), LogErrorKind::NotOpened, "no such call")),
             Err(error) => Err(error),
@@ -299,7 +299,7 @@ impl Letters {
     async fn open(self, log: Log) -> Result<(Opened, Vec<DeadLetter>), Failure> {
         let call_id = self.call.map(CallId::new).transpose()?;
         let opened = self.spool.open(log)?;
-        let found = opened.writer.dead_letters().list(call_id.as_ref()).await?;
+        let found = opened.writer.dead_letters(call_id.as_ref()).await?;
         Ok((opened, found))
     }
 }

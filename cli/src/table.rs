@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{KeySchemaElement, PointInTimeRecoveryStatus, TableDescription, TimeToLiveStatus};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
-use verbale::dynamodb::{Table, create_table};
+use verbale::dynamodb::create_table;
 use verbale::log::{LogError, LogErrorKind};
 
 use crate::command::{json_line, note};
@@ -106,7 +106,7 @@ impl TableCommand {
         match self.act {
             Act::Create { log } => {
                 let (client, name) = log.new_table().await?;
-                create_table(&client, &Table::default().with_name(name)).await?;
+                create_table(&client, name).await?;
                 writeln!(out, "table {name} is ready")?;
                 Ok(0)
             }

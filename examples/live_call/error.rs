@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use verbale::ManagerError;
-use verbale::call::{HostError, SessionError};
+use verbale::conversation::ConversationError;
 use verbale::log::{CallId, LogError};
 use verbale::message::MessageError;
 use verbale::model::Failure;
@@ -24,8 +24,8 @@ pub enum CallError {
     /// A retry would fail in the same way.
     #[error("the model did not reply: {0}")]
     Model(Failure),
-    #[error("the call cannot continue")]
-    Session(#[from] SessionError),
+    #[error("the call cannot be opened, or cannot continue")]
+    Call(#[from] ConversationError),
     #[error("the conversation refused a message")]
     Manager(#[from] ManagerError),
     #[error("a tool is invalid")]
@@ -34,8 +34,6 @@ pub enum CallError {
     Log(#[from] LogError),
     #[error("the log has no call {0}; `--resume` takes the id that the call printed at its start")]
     UnknownCall(CallId),
-    #[error("the call cannot be opened")]
-    Host(#[from] HostError),
     #[error("the log differs from the conversation; this is a bug")]
     NotEqual,
     #[error("the async runtime cannot start")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use verbale::MessageId;
 use verbale::call::{CallBuilder, CallHost, CallSession};
 use verbale::clock::{Clock, IdSource, SystemIds};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogError, LogWriter, LoggedCall, WriterSettings};
 
@@ -30,9 +30,11 @@ impl Log {
     pub async fn open(pace: &Pace, directory: Option<&Path>, resume: Option<&str>) -> Result<Self, CallError> {
         let database = directory.map_or_else(EmbeddedDynamo::in_memory, EmbeddedDynamo::open)?;
         let client = database.client();
-        create_table(&client, &Table::default()).await?;
+        create_table(&client, "verbale").await?;
         let log = Arc::new(DynamoLog::new(client));
-        let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+        // A write costs nothing here, so it waits little for the end of its turn: a process that is killed loses less.
+        let settings = WriterSettings::default().with_turn_wait(Duration::from_millis(500));
+        let (writer, task) = LogWriter::new(log.clone(), settings);
         // The task ends after the last handle is dropped.
         tokio::spawn(task.run());
         let now_ms = pace.now_ms();

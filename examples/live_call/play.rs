@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use verbale::call::{CallBuilder, Utterance};
 use verbale::clock::SystemIds;
-use verbale::conversation::Retention;
 use verbale::model::Failure;
 use verbale::policy::Policy;
 
@@ -38,7 +37,7 @@ pub async fn play(
     let builder = CallBuilder::new(turns)
         .system(bank::SYSTEM)
         .summarizer(summaries)
-        .config(|config| config.with_policy(policy).with_retention(Retention::Everything))
+        .config(|config| config.with_policy(policy).with_all_messages(true))
         .observer(ShowsEvents(screen.clone()))
         .clock(Arc::new(pace.clone()), Arc::new(SystemIds));
     let builder = Bank::new(screen.clone(), pace.clone()).install(builder)?;

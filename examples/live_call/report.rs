@@ -9,8 +9,7 @@ use crate::error::CallError;
 use crate::screen::Screen;
 
 /// Example prices of a small model, in micro-dollars per million tokens. Look up those of your model.
-const PRICES: TokenPrices =
-    TokenPrices { input: 1_000_000, cache_read: 100_000, cache_write: 1_250_000, output: 5_000_000 };
+const PRICES: TokenPrices = TokenPrices::new(1_000_000, 5_000_000).with_cache(100_000, 1_250_000);
 
 /// Prints the report of a closed call.
 ///

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 
-use verbale::call::{HostError, SessionError};
+use verbale::conversation::ConversationError;
 use verbale::log::LogError;
 use verbale::message::MessageError;
 
@@ -23,10 +23,8 @@ pub enum RelayError {
     Server(#[source] io::Error),
     #[error("the log cannot be used")]
     Log(#[from] LogError),
-    #[error("a call cannot be opened")]
-    Host(#[from] HostError),
-    #[error("a call cannot continue")]
-    Session(#[from] SessionError),
+    #[error("a call cannot be opened, or cannot continue")]
+    Call(#[from] ConversationError),
     #[error("the directory of the bookings cannot be used")]
     Bookings(#[source] io::Error),
     #[error("a tool is invalid")]

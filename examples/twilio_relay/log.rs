@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_config::SdkConfig;
 use tokio::task::JoinHandle;
-use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
+use verbale::dynamodb::{DynamoLog, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{LogWriter, WriterSettings};
 
@@ -32,7 +32,7 @@ impl Log {
                     _ => EmbeddedDynamo::in_memory()?,
                 };
                 let client = database.client();
-                create_table(&client, &Table::default()).await?;
+                create_table(&client, "verbale").await?;
                 DynamoLog::new(client)
             }
         };

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::ear::CallEar;
-use super::error::SessionError;
 use super::session::CallSession;
 use super::settings::CallSettings;
 use crate::clock::{Clock, IdSource};
-use crate::conversation::{Config, Conversation, one_model, system_texts};
+use crate::conversation::{Config, Conversation, ConversationError, Problem, one_model, system_texts};
 use crate::log::CallWriter;
-use crate::manager::MessagesManager;
+use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{PlainMessage, Text, is_blank};
 use crate::model::{Model, NoResult, Summarizer, Tool};
-use crate::turn::{Host, Observer, look_up_lost};
+use crate::turn::{Host, Observer, look_up_inherited};
 
 /// Configures and opens a live call: [`new`](Self::new) for a new conversation, [`of`](Self::of) for one that exists.
 #[must_use = "`open` begins the call"]
@@ -114,15 +113,20 @@ impl CallBuilder {
 
     /// Opens the call.
     ///
-    /// Returns [`SessionError::NoRuntime`] outside of a tokio runtime, [`SessionError::InUse`] if another call or a run uses
-    /// the conversation, [`SessionError::NotLogged`] if a tool [acts once](Tool::acts_once) and there is no log, and
-    /// [`SessionError::Manager`] if the conversation refuses the instructions.
-    pub fn open(self) -> Result<CallSession, SessionError> {
+    /// Returns [`InUse`] if another call or a run uses the conversation, and [`Refused`] outside of a tokio runtime,
+    /// if a tool [acts once](Tool::acts_once) and there is no log, or if the conversation refuses the instructions.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    pub fn open(self) -> Result<CallSession, ConversationError> {
         self.resume_hosted(MessagesManager::new())
     }
 
     /// Opens the call with the messages of a restored one, and with the builder's sources of time and ids.
-    pub(super) fn resume_hosted(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, SessionError> {
+    pub(super) fn resume_hosted(
+        self,
+        manager: MessagesManager<PlainMessage>,
+    ) -> Result<CallSession, ConversationError> {
         let manager = match &self.clock {
             Some((clock, ids)) => manager.with_clock(clock.clone(), ids.clone()),
             None => manager,
@@ -136,8 +140,8 @@ impl CallBuilder {
     /// A builder [of](Self::of) a conversation already has its messages and ignores `manager`.
     ///
     /// Returns the errors of [`open`](Self::open).
-    pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, SessionError> {
-        let runtime = Handle::try_current().map_err(|_| SessionError::NoRuntime)?;
+    pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, ConversationError> {
+        let runtime = Handle::try_current().map_err(|_| Problem::NoRuntime)?;
         let (conversation, config) = match (self.base, &self.log) {
             (Base::Existing(conversation), _) => (conversation.clone(), conversation.config()),
             (Base::New(config), Some(writer)) => {
@@ -152,32 +156,35 @@ impl CallBuilder {
         };
         let is_logged = self.log.is_some() || conversation.is_logged();
         if let Some(tool) = config.tools().iter().find(|tool| tool.acting.acts_once() && !is_logged) {
-            return Err(SessionError::NotLogged { tool: tool.name().clone() });
+            return Err(Problem::NotLogged { tool: tool.name().clone() }.into());
         }
         let settings = Arc::new(self.settings);
         let ear = CallEar::new(settings.clone(), conversation.now_ms());
-        conversation.attach_call(Box::new(ear), config).map_err(|_| SessionError::InUse)?;
+        conversation.attach_call(Box::new(ear), config).map_err(|_| Problem::NotFree)?;
         let session = CallSession::new(conversation, settings, runtime);
         let conversation = session.conversation();
         if let Some(system) = self.system
             && !conversation.read(system_texts).contains(&system)
         {
-            let added = conversation.with(|core| {
+            conversation.with(|core| {
                 let last = core.last_seq();
                 core.manager.add_system(system)?;
                 core.added_from(last);
-                Ok(())
-            });
-            added.map_err(SessionError::Manager)?;
+                Ok::<(), ManagerError>(())
+            })?;
         }
-        if let Some(writer) = self.log {
-            conversation.log(writer);
+        match (self.log, conversation.writer()) {
+            (Some(writer), _) => conversation.log(writer),
+            // The conversation may have been a call that was closed.
+            (None, Some(writer)) => writer.reopen(),
+            (None, None) => {}
         }
         conversation.with(|core| {
             core.end_open_calls(&NoResult::TakenOver);
             core.is_to_be_logged = true;
         });
-        look_up_lost(conversation);
+        let weak = conversation.downgrade();
+        look_up_inherited(conversation, move || weak.upgrade());
         session.live(|ear, core| ear.resume(core));
         Ok(session)
     }

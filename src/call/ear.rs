@@ -161,9 +161,9 @@ impl CallEar {
                 }
                 self.note_heard(speech, core);
                 core.is_to_be_logged = true;
-                Effect::Applied
+                Effect::APPLIED
             }
-            Err(ignored) => Effect::Ignored(ignored),
+            Err(ignored) => Effect::ignored(ignored),
         }
     }
 
@@ -252,7 +252,8 @@ impl Ear for CallEar {
         match (Self::needs_apology(end, turn), end) {
             (Some(failure), _) => {
                 let settings = &self.settings;
-                let apology = if turn.is_not_done { settings.not_done.clone() } else { settings.apology.clone() };
+                let is_unchanged = turn.is_not_done && !turn.has_acted && !core.tools_used.is_any_running();
+                let apology = if is_unchanged { settings.not_done.clone() } else { settings.apology.clone() };
                 ended.message = self.speak_fixed(turn.id, &apology, turn.has_spoken, core);
                 (ended.end, ended.added_bytes) = (ReplyEnd::Failed(failure), apology.len());
             }

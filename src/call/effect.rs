@@ -5,24 +5,36 @@ use std::fmt;
 use crate::turn::ResultRefused;
 
 /// The effect of an event that the service reported. Events may come late, twice, or out of order.
+///
+/// Its text is `applied`, or the reason why the event changed nothing, for logs. The [module](super) lists the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// The event changed the conversation or the session.
-    Applied,
-    /// The event changed nothing.
-    Ignored(Ignored),
-}
+pub struct Effect(Option<Ignored>);
 
 impl Effect {
-    /// Returns whether the event changed anything.
+    pub(super) const APPLIED: Self = Self(None);
+
+    pub(super) const fn ignored(reason: Ignored) -> Self {
+        Self(Some(reason))
+    }
+
+    /// Returns whether the event changed the conversation or the session.
     pub fn is_applied(self) -> bool {
-        self == Self::Applied
+        self.0.is_none()
     }
 }
 
-/// The reason why an event changed nothing, as a text for logs. The [module](super) lists the cases.
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.pad("applied"),
+            Some(ignored) => ignored.fmt(f),
+        }
+    }
+}
+
+/// The reason why an event changed nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ignored(Reason);
+pub(super) struct Ignored(Reason);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {

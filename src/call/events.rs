@@ -20,45 +20,51 @@ impl CallEar {
 
     pub fn caller_started_speaking(&mut self, at_ms: i64, core: &mut Core) -> Effect {
         if let Some(ignored) = self.refuse(at_ms) {
-            return Effect::Ignored(ignored);
+            return Effect::ignored(ignored);
         }
         self.starts.note(at_ms, core.now_ms());
-        if self.is_late_start(at_ms) {
-            return Effect::Ignored(Ignored::REPEATED);
+        if self.is_late_start(at_ms, core.now_ms()) {
+            return Effect::ignored(Ignored::REPEATED);
         }
         let is_barge_in = self.barge_in(self.starts.to_call_ms(at_ms), core);
         if self.speaking_since_ms.is_some() && !is_barge_in {
-            return Effect::Ignored(Ignored::REPEATED);
+            return Effect::ignored(Ignored::REPEATED);
         }
         self.speaking_since_ms.get_or_insert(at_ms);
-        Effect::Applied
+        Effect::APPLIED
     }
 
     /// Returns whether a start of speech belongs to words that were already added. A barge-in would stop the answer to
     /// them.
-    fn is_late_start(&self, at_ms: i64) -> bool {
+    fn is_late_start(&self, at_ms: i64, now_ms: i64) -> bool {
+        /// The longest usual time from the words to the report of their start. A later report of an earlier time comes from
+        /// a clock that is behind.
+        const LATE_MS: i64 = 1_500;
         let Some(LastWords { times: (started_ms, ended_ms), received_ms, start_ms, .. }) = self.last_words else {
             return false;
         };
         match start_ms {
             // Each difference is by one clock, so that the two clocks may differ.
             Some(start_ms) => at_ms == start_ms || at_ms.saturating_sub(start_ms) < ended_ms.saturating_sub(started_ms),
-            None => self.starts.to_call_ms(at_ms) < self.words.to_call_ms(ended_ms).min(received_ms),
+            None => {
+                now_ms.saturating_sub(received_ms) <= LATE_MS
+                    && self.starts.to_call_ms(at_ms) < self.words.to_call_ms(ended_ms).min(received_ms)
+            }
         }
     }
 
     pub fn caller_said(&mut self, utterance: Utterance, core: &mut Core) -> Result<Effect, ManagerError> {
         if self.is_closing {
-            return Ok(Effect::Ignored(Ignored::CLOSED));
+            return Ok(Effect::ignored(Ignored::CLOSED));
         }
         let Utterance { text, times, confidence } = utterance;
         if is_blank(&text) {
             self.speaking_since_ms = None;
-            return Ok(Effect::Ignored(Ignored::BLANK));
+            return Ok(Effect::ignored(Ignored::BLANK));
         }
         let is_repeated = |last: &LastWords| last.text == text && Some(last.times.1) == times.map(|times| times.1);
         if self.last_words.as_ref().is_some_and(is_repeated) {
-            return Ok(Effect::Ignored(Ignored::REPEATED));
+            return Ok(Effect::ignored(Ignored::REPEATED));
         }
         if let Some((started_ms, ended_ms)) = times {
             check_ms(started_ms)?;
@@ -96,7 +102,7 @@ impl CallEar {
         self.words_ended_ms = Some(times.map_or(ended_ms, |_| self.words.to_call_ms(ended_ms)));
         self.caller_waits = true;
         core.is_to_be_logged = true;
-        Ok(Effect::Applied)
+        Ok(Effect::APPLIED)
     }
 
     /// Continues a call whose caller may still wait for the answer to words that were not understood.
@@ -118,7 +124,7 @@ impl CallEar {
 
     pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
         if let Some(ignored) = self.refuse(at_ms) {
-            return Effect::Ignored(ignored);
+            return Effect::ignored(ignored);
         }
         core.may_summarize = true;
         let effect = self.speeches.start(speech, at_ms, core.now_ms(), &mut core.manager);
@@ -131,18 +137,18 @@ impl CallEar {
 
     pub fn playback_finished(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
         if let Some(ignored) = self.refuse(at_ms) {
-            return Effect::Ignored(ignored);
+            return Effect::ignored(ignored);
         }
         if core.turn_of(speech).is_some() {
             self.played_ms = Some(at_ms);
-            return Effect::Ignored(Ignored::STILL_GENERATED);
+            return Effect::ignored(Ignored::STILL_GENERATED);
         }
         self.finish_playback(speech, at_ms, core)
     }
 
     pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64, core: &mut Core) -> Effect {
         if let Some(ignored) = self.refuse(at_ms) {
-            return Effect::Ignored(ignored);
+            return Effect::ignored(ignored);
         }
         // The player may report the barge-in before the speech recognition does.
         let is_barge_in = core.turn_of(speech).is_some() && core.stop_turn(self);

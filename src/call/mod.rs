@@ -4,31 +4,17 @@
 //! heard, summarizes in the background, and submits each change to the log. It never touches audio: the service recognizes
 //! speech, plays it, and reports both.
 //!
-//! ```
-//! # use std::time::Duration;
-//! # use verbale::call::{CallBuilder, Utterance};
-//! # use verbale::model::{Generation, Model, ModelEvent, ModelRequest, StopReason};
-//! # struct Fixed;
-//! # impl Model for Fixed {
-//! #     fn generate(&self, _request: ModelRequest) -> Generation {
-//! #         struct Two(u8);
-//! #         impl futures_core::Stream for Two {
-//! #             type Item = Result<ModelEvent, verbale::model::ModelError>;
-//! #             fn poll_next(mut self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
-//! #                 self.0 += 1;
-//! #                 std::task::Poll::Ready(match self.0 {
-//! #                     1 => Some(Ok(ModelEvent::Text("You have 12.50 left. Anything else?".into()))),
-//! #                     2 => Some(Ok(ModelEvent::Stop(StopReason::EndTurn))),
-//! #                     _ => None,
-//! #                 })
-//! #             }
-//! #         }
-//! #         Box::pin(Two(0))
-//! #     }
-//! # }
+#![cfg_attr(feature = "testing", doc = "```")]
+#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! use std::time::Duration;
+//!
+//! use verbale::call::{CallBuilder, Utterance};
+//! use verbale::testing::{ScriptedModel, ScriptedReply};
+//!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let model = Fixed;
+//! let model = ScriptedModel::new(); // or a `BedrockModel`
+//! model.reply(ScriptedReply::text("You have 12.50 left. Anything else?"));
 //! let call = CallBuilder::new(model).system("You answer the phone of a bank.").open()?;
 //! let greeting = call.say("Good morning, how can I help?")?;
 //! call.playback_started(greeting, call.now_ms());
@@ -131,13 +117,13 @@
 //! A tool that may act runs after the log has stored its call; [`Tool`](crate::model::Tool) has the rules.
 //!
 //! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words
-//! and the results of tools go to the log at once.
+//! go to the log's writer at once, which may write them with their turn; see
+//! [`with_turn_wait`](crate::log::WriterSettings::with_turn_wait).
 
 mod builder;
 mod closing;
 mod ear;
 mod effect;
-mod error;
 mod events;
 mod host;
 mod rate;
@@ -152,9 +138,8 @@ mod utterance;
 
 pub use builder::CallBuilder;
 pub use closing::Closed;
-pub use effect::{Effect, Ignored};
-pub use error::SessionError;
-pub use host::{CallHost, Drained, HostError, HostedCall};
+pub use effect::Effect;
+pub use host::{CallHost, Drained, HostedCall};
 pub use reply::{Reply, ReplyEvent};
 pub use session::CallSession;
 pub use settings::CallSettings;

@@ -10,13 +10,12 @@ use tokio::runtime::Handle;
 
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
-use super::error::SessionError;
 use super::reply::Reply;
 use super::settings::CallSettings;
 use super::silence::{Silence, watch};
 use super::speech::Played;
 use super::utterance::Utterance;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, ConversationError, Problem};
 use crate::log::CallEnd;
 use crate::manager::ManagerError;
 use crate::message::{Text, ToolResult};
@@ -65,18 +64,22 @@ impl CallSession {
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
         let said = self.live(|ear, core| ear.caller_said(utterance, core));
-        said.unwrap_or(Ok(Effect::Ignored(Ignored::CLOSED)))
+        said.unwrap_or(Ok(Effect::ignored(Ignored::CLOSED)))
     }
 
     /// Starts the answer to the caller's words and returns it as a stream.
     ///
-    /// Returns [`SessionError::InProgress`] while a reply is running, [`SessionError::NothingToAnswer`] if there is
-    /// [nothing to answer](crate::MessagesManager::is_answerable), and [`SessionError::Closed`] in a closed call.
-    pub fn reply(&self) -> Result<Reply, SessionError> {
+    /// Returns [`InUse`] while a reply is running, [`NothingToAnswer`] if there is [nothing to
+    /// answer](crate::MessagesManager::is_answerable), and [`Closed`] in a closed call.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`NothingToAnswer`]: crate::conversation::ConversationErrorKind::NothingToAnswer
+    /// [`Closed`]: crate::conversation::ConversationErrorKind::Closed
+    pub fn reply(&self) -> Result<Reply, ConversationError> {
         let begun = self.live(|ear, core| {
             check_silent(ear, core)?;
             if !core.is_answerable() {
-                return Err(SessionError::NothingToAnswer);
+                return Err(Problem::NothingToAnswer { advice: "to speak first, use `say`" });
             }
             if std::mem::take(&mut ear.is_doubtful) {
                 return Ok(self.ask_to_repeat(ear, core));
@@ -85,7 +88,7 @@ impl CallSession {
             ear.silence = Silence::begin(core.now_ms());
             Ok(self.begin_reply(speech, ear))
         });
-        let reply = begun.unwrap_or(Err(SessionError::Closed))?;
+        let reply = begun.unwrap_or(Err(Problem::Closed))?;
         self.drive(reply.speech());
         Ok(reply)
     }
@@ -131,9 +134,13 @@ impl CallSession {
 
     /// Adds a fixed sentence, such as the greeting, and returns its speech.
     ///
-    /// Returns [`SessionError::InProgress`] while a reply is running, because the order of the words would be unknown,
-    /// [`SessionError::Manager`] for a blank text, and [`SessionError::Closed`] in a closed call.
-    pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, SessionError> {
+    /// Returns [`InUse`] while a reply is running, because the order of the words would be unknown, [`Refused`] for a
+    /// blank text, and [`Closed`] in a closed call.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    /// [`Closed`]: crate::conversation::ConversationErrorKind::Closed
+    pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, ConversationError> {
         let text = text.into();
         let said = self.live(|ear, core| {
             check_silent(ear, core)?;
@@ -147,7 +154,7 @@ impl CallSession {
             core.is_to_be_logged = true;
             Ok(speech)
         });
-        said.unwrap_or(Err(SessionError::Closed))
+        said.unwrap_or_else(|| Err(Problem::Closed.into()))
     }
 
     /// Reports that the playback of a speech started.
@@ -172,8 +179,8 @@ impl CallSession {
     /// The result is ignored if the call is unknown, has a result, or is a call of another tool.
     pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
-            Ok(()) => Effect::Applied,
-            Err(refused) => Effect::Ignored(refused.into()),
+            Ok(()) => Effect::APPLIED,
+            Err(refused) => Effect::ignored(refused.into()),
         })
     }
 
@@ -184,7 +191,7 @@ impl CallSession {
     }
 
     fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {
-        self.live(act).unwrap_or(Effect::Ignored(Ignored::CLOSED))
+        self.live(act).unwrap_or(Effect::ignored(Ignored::CLOSED))
     }
 
     /// Locks the call and runs `act` on it. Returns `None` in a closed call.
@@ -209,10 +216,10 @@ pub(super) fn live<T>(
 }
 
 /// Returns an error if a new speech cannot start.
-fn check_silent(ear: &CallEar, core: &Core) -> Result<(), SessionError> {
+fn check_silent(ear: &CallEar, core: &Core) -> Result<(), Problem> {
     match (ear.is_closing, &core.turn) {
-        (true, _) => Err(SessionError::Closed),
-        (false, Some(_)) => Err(SessionError::InProgress),
+        (true, _) => Err(Problem::Closed),
+        (false, Some(_)) => Err(Problem::InReply),
         (false, None) => Ok(()),
     }
 }

@@ -119,9 +119,9 @@ impl Speeches {
         let known_ahead_ms = self.player.ahead_ms();
         self.player.note(at_ms, now_ms);
         let ahead_ms = self.player.ahead_ms();
-        let Some(speech) = find(&mut self.kept, id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
+        let Some(speech) = find(&mut self.kept, id) else { return Effect::ignored(Ignored::UNKNOWN_SPEECH) };
         if speech.started_ms.is_some() {
-            return Effect::Ignored(Ignored::REPEATED);
+            return Effect::ignored(Ignored::REPEATED);
         }
         speech.started_ms = Some(at_ms);
         speech.set_start(manager);
@@ -137,7 +137,7 @@ impl Speeches {
             speech.set_end(until_ms, manager);
             self.apply_heard(id, manager);
         }
-        Effect::Applied
+        Effect::APPLIED
     }
 
     /// Applies the report that a speech was played to its end. Returns the tool calls whose outcome the caller now knows.
@@ -197,17 +197,17 @@ impl Speeches {
     /// Applies the player's report that a speech was interrupted. A more exact report replaces an earlier one.
     pub fn report_interrupted(&mut self, id: SpeechId, played: &Played, at_ms: i64, manager: &mut Manager) -> Effect {
         let ahead_ms = self.player.ahead_ms();
-        let Some(speech) = find(&mut self.kept, id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
+        let Some(speech) = find(&mut self.kept, id) else { return Effect::ignored(Ignored::UNKNOWN_SPEECH) };
         let heard = speech.heard_by(played, at_ms, ahead_ms, &self.rate, manager);
         match speech.phase {
-            Phase::Finished => return Effect::Ignored(Ignored::SUPERSEDED),
+            Phase::Finished => return Effect::ignored(Ignored::SUPERSEDED),
             Phase::Interrupted { reported: Some(known), .. } if accuracy(known) > accuracy(heard.source()) => {
-                return Effect::Ignored(Ignored::SUPERSEDED);
+                return Effect::ignored(Ignored::SUPERSEDED);
             }
             Phase::Interrupted { reported: Some(known), at_ms: known_ms }
                 if known == heard.source() && known_ms == at_ms && speech.heard == Some(heard) =>
             {
-                return Effect::Ignored(Ignored::REPEATED);
+                return Effect::ignored(Ignored::REPEATED);
             }
             Phase::Open | Phase::Interrupted { .. } => {}
         }
@@ -216,7 +216,7 @@ impl Speeches {
         speech.heard = Some(heard);
         speech.set_end(at_ms, manager);
         self.apply_heard(id, manager);
-        Effect::Applied
+        Effect::APPLIED
     }
 
     /// Returns whether the speech was interrupted.

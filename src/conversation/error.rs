@@ -1,17 +1,20 @@
-//! [`ConversationError`]: the reason why a method of a conversation, a prompt, a run or a registry failed.
+//! [`ConversationError`]: the reason why a method of a conversation, a call, a prompt, a run, a query or a registry failed.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use super::builder::BuildProblem;
 use super::config::ConfigError;
+#[cfg(feature = "query")]
+use super::query::QueryProblem;
 use crate::log::{CallId, LogError};
 use crate::manager::ManagerError;
-use crate::message::{MessageError, MessageId};
+use crate::message::{MessageError, MessageId, ToolName};
 use crate::model::{ModelError, StopReason};
 use crate::turn::ResultRefused;
 
-/// An error of a conversation, a prompt, a run, or a registry.
+/// An error of a conversation, a live call or its host, a prompt, a run, a query, a builder, or a registry.
 ///
 /// [`kind`](Self::kind) separates the cases to which a caller reacts differently. The text says what happened and what
 /// to do; it never contains what was said. Its [source](Error::source) is the cause, if another error caused it.
@@ -21,14 +24,18 @@ pub struct ConversationError(Box<Problem>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConversationErrorKind {
-    /// A live call or a run owns the turns of the conversation. Nothing changed.
+    /// A live call, a reply or a run owns the turns of the conversation, another task is opening or closing the call, or
+    /// the registry has a conversation with this id. Nothing changed.
     InUse,
-    /// The registry has a conversation with this id. Nothing changed.
-    Exists,
+    /// The call is closed, or its host is draining. Nothing changed.
+    Closed,
+    /// There is [nothing to answer](crate::MessagesManager::is_answerable), for example after a greeting or an answer
+    /// that was heard to its end. Nothing changed.
+    NothingToAnswer,
     /// The message is not in memory, or the conversation is not in the registry. Nothing changed.
     NotFound,
-    /// A message, a value, a result or a setting is invalid or does not fit the conversation, or there is nothing to
-    /// answer. Nothing changed.
+    /// A message, a value, a result, a query or a setting is invalid or does not fit the conversation. A call needs a
+    /// tokio runtime, and a log if a tool [acts once](crate::model::Tool::acts_once). Nothing changed.
     Refused,
     /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The
     /// conversation keeps the text before the failure, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
@@ -40,8 +47,8 @@ pub enum ConversationErrorKind {
     NoAnswer,
     /// The answer was not complete at the deadline. The conversation keeps the text so far.
     TimedOut,
-    /// The end of the conversation is not logged, because its reason is invalid or the log did not accept it. Records
-    /// that the log lacks are in memory only.
+    /// The log failed; [`log_error`](ConversationError::log_error) has the reason. If the end of a conversation is not
+    /// logged, records that the log lacks are in memory only.
     Log,
 }
 
@@ -49,15 +56,27 @@ impl ConversationError {
     /// Returns the kind of the error.
     pub fn kind(&self) -> ConversationErrorKind {
         match *self.0 {
-            Problem::InCall { .. } | Problem::InRun { .. } => ConversationErrorKind::InUse,
-            Problem::Exists { .. } => ConversationErrorKind::Exists,
+            Problem::InCall { .. }
+            | Problem::InRun { .. }
+            | Problem::NotFree
+            | Problem::InReply
+            | Problem::Busy { .. }
+            | Problem::Exists { .. } => ConversationErrorKind::InUse,
+            Problem::Closed | Problem::Draining { .. } => ConversationErrorKind::Closed,
+            Problem::NothingToAnswer { .. } => ConversationErrorKind::NothingToAnswer,
             Problem::UnknownMessage { .. } | Problem::UnknownConversation { .. } => ConversationErrorKind::NotFound,
             Problem::Message { .. }
             | Problem::Value(_)
             | Problem::Manager(_)
             | Problem::Result(_)
             | Problem::Config(_)
-            | Problem::NothingToAnswer => ConversationErrorKind::Refused,
+            | Problem::Build(_)
+            | Problem::NoRuntime
+            | Problem::NotLogged { .. } => ConversationErrorKind::Refused,
+            #[cfg(feature = "query")]
+            Problem::Query(ref problem) if problem.log_error().is_none() => ConversationErrorKind::Refused,
+            #[cfg(feature = "query")]
+            Problem::Query(_) => ConversationErrorKind::Log,
             Problem::Model(_) => ConversationErrorKind::Model,
             Problem::Cut { .. }
             | Problem::Blank
@@ -65,7 +84,7 @@ impl ConversationError {
             | Problem::ModelPanicked
             | Problem::Misfit { .. } => ConversationErrorKind::NoAnswer,
             Problem::TimedOut { .. } => ConversationErrorKind::TimedOut,
-            Problem::EndReason(_) | Problem::Finish(_) => ConversationErrorKind::Log,
+            Problem::Log(_) => ConversationErrorKind::Log,
         }
     }
 
@@ -73,6 +92,16 @@ impl ConversationError {
     pub fn model_error(&self) -> Option<&ModelError> {
         match &*self.0 {
             Problem::Model(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns the error of the log, if the log failed.
+    pub fn log_error(&self) -> Option<&LogError> {
+        match &*self.0 {
+            Problem::Log(error) => Some(error),
+            #[cfg(feature = "query")]
+            Problem::Query(problem) => problem.log_error(),
             _ => None,
         }
     }
@@ -87,7 +116,7 @@ impl ConversationError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     #[error("a live call owns the turns of the conversation; {advice}")]
     InCall { advice: &'static str },
     #[error("a run owns the turns of the conversation; {advice}")]
@@ -106,8 +135,8 @@ pub(super) enum Problem {
     Manager(#[from] ManagerError),
     #[error(transparent)]
     Result(#[from] ResultRefused),
-    #[error("the conversation has nothing to answer; apply a prompt with a `request` first")]
-    NothingToAnswer,
+    #[error("there is nothing to answer; {advice}")]
+    NothingToAnswer { advice: &'static str },
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
@@ -131,12 +160,30 @@ pub(super) enum Problem {
     #[error("the answer was not complete after {} ms; allow more time, or run the conversation again", after.as_millis())]
     TimedOut { after: Duration },
     #[error(transparent)]
-    EndReason(LogError),
+    Log(#[from] LogError),
     #[error(transparent)]
-    Finish(LogError),
+    Build(#[from] BuildProblem),
+    #[cfg(feature = "query")]
+    #[error(transparent)]
+    Query(#[from] QueryProblem),
+    #[error("the call did not open: there is no tokio runtime; open it inside one, for example in a task")]
+    NoRuntime,
+    #[error("the call did not open: another call or a run uses the conversation; close it first, or wait for its end")]
+    NotFree,
+    #[error("the call did not open: tool `{tool}` acts once, which needs a log; set one with `log`")]
+    NotLogged { tool: ToolName },
+    #[error("the call is closed; open another one")]
+    Closed,
+    #[error("a reply is running; read it to its end, or drop it to stop it")]
+    InReply,
+    #[error("call {call_id} did not open: the host is draining; open the call in another process")]
+    Draining { call_id: CallId },
+    #[error("call {call_id} is busy: another task is opening or closing it; retry")]
+    Busy { call_id: CallId },
 }
 
 impl Problem {
+    pub const NOTHING_TO_ANSWER: Self = Self::NothingToAnswer { advice: "apply a prompt with a `request` first" };
     pub const IN_CALL: Self = Self::InCall { advice: "report what is said to its session, or use `edit`" };
 }
 

@@ -37,10 +37,10 @@ impl Conversation {
                 return Err(Problem::InCall { advice: "close the call instead" }.into());
             }
             let manager = &state.core.manager;
-            CallEnd::of(manager, manager.now_ms(), reason).map_err(Problem::EndReason)?
+            CallEnd::of(manager, manager.now_ms(), reason)?
         };
         let (unstored, not_finished) = self.finish_log(call_end, until).await;
-        not_finished.map_or(Ok(unstored), |error| Err(Problem::Finish(error).into()))
+        not_finished.map_or(Ok(unstored), |error| Err(error.into()))
     }
 
     /// Submits the pending records and the end to the log's writer, and waits until a deadline.

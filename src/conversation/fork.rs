@@ -2,7 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::log::CallId;
-use crate::manager::ForkError;
+use crate::manager::{ManagerError, Refusal};
 use crate::message::{Contents, ForkedFrom, MessageId};
 use crate::turn::{Core, Host, Manager};
 
@@ -31,20 +31,20 @@ impl Conversation {
     ///
     /// Takes the time of [`MessagesManager::fork`](crate::MessagesManager::fork).
     ///
-    /// Returns [`ForkError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
-    pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ForkError> {
+    /// Returns [`ManagerError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
+    pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ManagerError> {
         self.fork_with(id, at, 1, |manager| manager.fork(at, self.id().as_str()))
     }
 
     /// Returns a [fork](Self::fork) that ends with `message`, and in which `message` has these new contents.
     ///
-    /// Returns [`ForkError`] if the message cannot be edited, or if `id` is the id of this conversation.
+    /// Returns [`ManagerError`] if the message cannot be edited, or if `id` is the id of this conversation.
     pub fn fork_edited(
         &self,
         message: &MessageId,
         contents: impl Into<Contents>,
         id: CallId,
-    ) -> Result<Self, ForkError> {
+    ) -> Result<Self, ManagerError> {
         self.fork_with(id, message, 0, |manager| manager.edit(message, contents, self.id().as_str()))
     }
 
@@ -59,11 +59,11 @@ impl Conversation {
         id: CallId,
         at: &MessageId,
         more: u32,
-        fork: impl FnOnce(&mut Manager) -> Result<Manager, ForkError>,
-    ) -> Result<Self, ForkError> {
+        fork: impl FnOnce(&mut Manager) -> Result<Manager, ManagerError>,
+    ) -> Result<Self, ManagerError> {
         // A log would mix up the records of the two.
         if id == *self.id() {
-            return Err(ForkError::SameConversation);
+            return Err(Refusal::SameConversation.into());
         }
         let state = {
             let mut state = self.state();

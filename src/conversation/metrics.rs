@@ -21,9 +21,9 @@ pub struct CallMetrics {
     /// The number of tool calls.
     pub tool_calls: u32,
     /// The number of tool calls that failed.
-    pub tools_failed: u32,
+    pub(crate) tools_failed: u32,
     /// The number of tool calls whose outcome is unknown.
-    pub tools_unknown: u32,
+    pub(crate) tools_unknown: u32,
     /// The number of summaries by the summarizer that were added to the conversation.
     pub summaries_applied: u32,
     /// The number of summaries that an extractive one replaced, because the summarizer failed or paused, or because the
@@ -64,14 +64,10 @@ struct Reply {
 /// The prices of a model's tokens, in micro-dollars per million tokens: 3 $ per million is 3,000,000.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenPrices {
-    /// The price of input tokens outside the cache.
-    pub input: u64,
-    /// The price of input tokens that the provider reads from its cache.
-    pub cache_read: u64,
-    /// The price of input tokens that the provider writes to its cache.
-    pub cache_write: u64,
-    /// The price of output tokens.
-    pub output: u64,
+    input: u64,
+    cache_read: u64,
+    cache_write: u64,
+    output: u64,
 }
 
 impl CallMetrics {
@@ -157,6 +153,17 @@ impl Reply {
 }
 
 impl TokenPrices {
+    /// Creates the prices of input tokens outside the cache and of output tokens. Cached tokens cost as much as others.
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self { input, cache_read: input, cache_write: input, output }
+    }
+
+    /// Sets the prices of input tokens that the provider reads from its cache and writes to it.
+    #[must_use]
+    pub const fn with_cache(self, read: u64, write: u64) -> Self {
+        Self { cache_read: read, cache_write: write, ..self }
+    }
+
     /// Returns the cost in millionths of a micro-dollar.
     fn millionths(&self, usage: &Usage) -> u128 {
         let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
@@ -331,15 +338,15 @@ mod tests {
 
     #[test]
     fn cost_uses_the_prices_of_cached_tokens() {
-        let turns = TokenPrices { input: 3_000_000, cache_read: 300_000, cache_write: 3_750_000, output: 15_000_000 };
-        let summaries = TokenPrices { input: 1_000_000, output: 5_000_000, ..TokenPrices::default() };
+        let turns = TokenPrices::new(3_000_000, 15_000_000).with_cache(300_000, 3_750_000);
+        let summaries = TokenPrices::new(1_000_000, 5_000_000);
         // 1,300 plain, 600 read from the cache, 100 for it, 90 out; and 1,000 in, 170 out.
         let free = TokenPrices::default();
         let expected = 3_900 + 180 + 375 + 1_350 + 1_000 + 850;
         assert_eq!(of(a_call()).cost(&turns, &summaries), expected);
         assert_eq!(of(a_call()).cost(&free, &free), 0);
         // Half a micro-dollar is rounded up.
-        let cost = |metrics: &CallMetrics, input| metrics.cost(&TokenPrices { input, ..free }, &free);
+        let cost = |metrics: &CallMetrics, input| metrics.cost(&TokenPrices::new(input, 0), &free);
         let one = CallMetrics { usage: usage(1, 0, 0, 0), ..CallMetrics::default() };
         assert_eq!([499_999, 500_000].map(|price| cost(&one, price)), [0, 1]);
         let absurd = CallMetrics { usage: usage(u64::MAX, 0, 0, 0), ..CallMetrics::default() };

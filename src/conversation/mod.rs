@@ -29,14 +29,15 @@ mod typed;
 mod whole;
 
 pub(crate) use apply::system_texts;
-pub use builder::{BuildError, MessageBuilder, ResultBuilder};
-pub use config::{Config, Models, Retention};
+pub use builder::{MessageBuilder, ResultBuilder};
+pub use config::{Config, Models};
 pub use edit::Edit;
+pub(crate) use error::Problem;
 pub use error::{ConversationError, ConversationErrorKind};
 pub use metrics::{CallMetrics, TokenPrices};
 pub use prompt::Prompt;
 #[cfg(feature = "query")]
-pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, query_log};
+pub use query::{Found, HistoryQuery, LogAnswer, LogScope, query_log};
 #[cfg(feature = "metrics")]
 pub use recorder::MetricsObserver;
 pub use registry::{ConversationMetadata, Conversations, Snapshot};

@@ -124,11 +124,22 @@ fn level_word(durability: Durability) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
     use super::*;
     use crate::message::ToolCallId;
     use crate::model::Usage;
+
+    #[test]
+    fn documentation_names_each_metric_and_no_other() {
+        let names = |text: &'static str| -> BTreeSet<&'static str> {
+            let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
+            words.filter(|word| word.starts_with(concat!("verbale", "_"))).collect()
+        };
+        assert_eq!(names(include_str!("recorder.rs")), names(include_str!("../../docs/telemetry.md")));
+    }
 
     #[test]
     fn events_are_counted_by_name_and_label() {

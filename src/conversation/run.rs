@@ -13,7 +13,7 @@ use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::message::{Content, Message, Role, Text};
-use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive};
+use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive, look_up_inherited};
 
 /// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
 /// results as they arrive, and the final text.
@@ -156,9 +156,11 @@ impl Stream for Run {
             state = match state {
                 State::Failed(error) => return Poll::Ready(Some(Err(error))),
                 State::Idle(attachment) if !attachment.0.with(|core| core.is_answerable()) => {
-                    State::Over(VecDeque::new(), Some(Problem::NothingToAnswer.into()))
+                    State::Over(VecDeque::new(), Some(Problem::NOTHING_TO_ANSWER.into()))
                 }
                 State::Idle(attachment) => {
+                    let weak = attachment.0.downgrade();
+                    look_up_inherited(&attachment.0, move || weak.upgrade());
                     let turn = attachment.0.with(Core::begin_turn);
                     State::Driving(Box::pin(drive(attachment.0.clone(), turn)), turn, attachment)
                 }
@@ -200,7 +202,7 @@ fn error_of(end: TurnEnd) -> Option<ConversationError> {
         TurnEnd::Cut(reason) => Problem::Cut { reason },
         TurnEnd::Failed(failure) => match failure {
             TurnFailure::NoModel => ConfigError::NoModel.into(),
-            TurnFailure::NothingToAnswer => Problem::NothingToAnswer,
+            TurnFailure::NothingToAnswer => Problem::NOTHING_TO_ANSWER,
             TurnFailure::Model(error) => error.into(),
             TurnFailure::Blank => Problem::Blank,
             TurnFailure::TooManyToolRounds { max } => Problem::TooManyToolRounds { max },

@@ -6,14 +6,16 @@ use std::sync::{Arc, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use super::config::{Config, Retention};
+use super::config::Config;
 use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
 use super::summaries::Summaries;
 use crate::log::{CallId, CallWriter, Durability, LogError, Submitted};
 use crate::manager::LastMessage;
-use crate::message::{Content, MessageId, PlainMessage, Position};
+use crate::memory::ToolUse;
+use crate::message::{Content, MessageId, PlainMessage, Position, ToolName};
+use crate::model::Tool;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
 /// The data under a conversation's lock.
@@ -78,9 +80,11 @@ impl State {
         if !self.history.is_limited() && !self.releases() {
             return Needed::default();
         }
-        let Core { manager, tools_used, ear, .. } = &self.core;
-        // A result can replace an unknown outcome only in memory.
-        let unknown = tools_used.lost().into_iter().map(|call| call.id().clone());
+        let Core { manager, tools_used, setup, ear, .. } = &self.core;
+        // A result can replace an unknown outcome only in memory. The service may still report that of an external tool.
+        let is_external = |name: &ToolName| setup.tools.get(name).is_some_and(Tool::is_external);
+        let may_arrive = |used: &&ToolUse| used.act().is_some() || is_external(used.tool());
+        let unknown = tools_used.unknown().filter(may_arrive).map(|used| used.id().clone());
         let awaited = tools_used.running().into_iter().chain(unknown);
         let awaited = awaited.filter_map(|id| manager.newest_from_result(&id));
         let playing = ear.oldest_unsettled().and_then(|id| manager.newest_from(id));
@@ -89,7 +93,7 @@ impl State {
 
     /// Returns whether messages leave memory once a summary covers them and the log has them.
     fn releases(&self) -> bool {
-        self.core.writer.is_some() && self.config.retention() == Retention::UntilStored
+        self.core.writer.is_some() && !self.config.keeps_all_messages()
     }
 
     /// Prunes messages over the limit, and those that may be released.
@@ -125,6 +129,9 @@ impl State {
                 }
                 if is_full {
                     events.push(CallEvent::NotSubmitted);
+                }
+                if std::mem::take(&mut self.core.is_to_be_stored) {
+                    writer.store_soon();
                 }
             }
             Err(error) => {

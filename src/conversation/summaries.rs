@@ -12,7 +12,7 @@ use super::config::Config;
 use super::shared::Conversation;
 use super::state::State;
 use crate::clock;
-use crate::manager::{ManagerError, Summarizing};
+use crate::manager::Summarizing;
 use crate::memory::ExtractiveSummarizer;
 use crate::message::{Message, RequestRecord};
 use crate::model::{Failure, ModelError, Partial, Summary, Usage, Wait};
@@ -94,7 +94,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         Some(match made {
             Ok(Ok(made)) => made,
             Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
-            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WholeAnswer, after: deadline })),
+            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after: deadline })),
         })
     };
     conversation.with_state(|state| {
@@ -150,7 +150,7 @@ fn apply(
                 (summaries.failures, summaries.paused_until) = (0, None);
                 return SummaryOutcome::Applied;
             }
-            Err(ManagerError::StaleSummary) => return SummaryOutcome::Stale,
+            Err(error) if error.is_stale() => return SummaryOutcome::Stale,
             Err(error) => {
                 tracing::warn!(%error, "the conversation refused a summary; the extractive one replaces it");
                 Failure::Malformed(format!("the summary is refused: {error}"))
@@ -167,7 +167,7 @@ fn apply(
 
 /// Applies the extractive summary.
 fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<Failure>) -> SummaryOutcome {
-    let summary = ExtractiveSummarizer::default().summary(summarizing).into();
+    let summary = ExtractiveSummarizer::for_memory(core.setup.memory).summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
         return SummaryOutcome::Skipped;
     }

@@ -26,14 +26,14 @@
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
-//! use verbale::dynamodb::{DynamoLog, Table, create_table};
+//! use verbale::dynamodb::{DynamoLog, create_table};
 //! use verbale::embedded::EmbeddedDynamo;
 //! use verbale::log::{CallHeader, CallId, CallLog, WriterLease, Put};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = EmbeddedDynamo::in_memory()?.client(); // or a client for AWS, see `log_client`
-//! create_table(&client, &Table::default()).await?;
+//! create_table(&client, "verbale").await?;
 //!
 //! let record: verbale::Record = serde_json::from_str(
 //!     r#"{ "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 0, "revision": 1,
@@ -87,4 +87,4 @@ pub use cost::Cost;
 pub use item::{Item, from_item, to_items};
 pub use log::{DynamoLog, Layout};
 pub use size::item_size;
-pub use table::{Table, create_table};
+pub use table::{create_table, table_definition};

@@ -1,4 +1,4 @@
-//! [`Table`]: the definition of the table, and its creation.
+//! The definition of the log's table, and its creation.
 
 use std::time::Duration;
 
@@ -14,51 +14,31 @@ use aws_sdk_dynamodb::types::{
 use super::{error, names, ttl};
 use crate::log::{LogError, LogErrorKind};
 
-/// The definition of the log's table, named `verbale` by default.
+/// Returns the request that creates the log's table. A second request has to enable the time to live; [`create_table`]
+/// sends both.
 ///
 /// The keys `pk` and `sk` are strings. The index `gsi1` finds the headers of calls by day, and `gsi2` by caller, with all
 /// attributes. Billing is by request, the time to live uses `expires_at`, and there is no stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
-    name: String,
-}
-
-impl Default for Table {
-    fn default() -> Self {
-        Self { name: names::DEFAULT_TABLE.to_owned() }
-    }
-}
-
-impl Table {
-    /// Sets the name, of 3 to 255 characters from `[a-zA-Z0-9_.-]`.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    /// Returns the request that creates the table. A second request has to enable the time to live; [`create_table`]
-    /// sends both.
-    ///
-    /// Returns an error if the SDK misses a field of the request. No such case is known.
-    pub fn definition(&self) -> Result<CreateTableInputBuilder, BuildError> {
-        let indexes = INDEXES.map(|(name, keys)| {
-            GlobalSecondaryIndex::builder()
-                .index_name(name)
-                .set_key_schema(Some(key_schema(keys)?))
-                .projection(Projection::builder().projection_type(ProjectionType::All).build())
-                .build()
-        });
-        let attributes = TABLE_KEYS.into_iter().chain(INDEXES.into_iter().flat_map(|(_, keys)| keys)).map(|name| {
-            AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build()
-        });
-        Ok(CreateTableInputBuilder::default()
-            .table_name(&self.name)
-            .set_attribute_definitions(Some(attributes.collect::<Result<_, _>>()?))
-            .set_key_schema(Some(key_schema(TABLE_KEYS)?))
-            .set_global_secondary_indexes(Some(indexes.into_iter().collect::<Result<_, _>>()?))
-            .billing_mode(BillingMode::PayPerRequest))
-    }
+///
+/// Returns an error if the SDK misses a field of the request. No such case is known.
+pub fn table_definition(table: &str) -> Result<CreateTableInputBuilder, BuildError> {
+    let indexes = INDEXES.map(|(name, keys)| {
+        GlobalSecondaryIndex::builder()
+            .index_name(name)
+            .set_key_schema(Some(key_schema(keys)?))
+            .projection(Projection::builder().projection_type(ProjectionType::All).build())
+            .build()
+    });
+    let attributes = TABLE_KEYS
+        .into_iter()
+        .chain(INDEXES.into_iter().flat_map(|(_, keys)| keys))
+        .map(|name| AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build());
+    Ok(CreateTableInputBuilder::default()
+        .table_name(table)
+        .set_attribute_definitions(Some(attributes.collect::<Result<_, _>>()?))
+        .set_key_schema(Some(key_schema(TABLE_KEYS)?))
+        .set_global_secondary_indexes(Some(indexes.into_iter().collect::<Result<_, _>>()?))
+        .billing_mode(BillingMode::PayPerRequest))
 }
 
 const TABLE_KEYS: [&str; 2] = [names::PARTITION_KEY, names::SORT_KEY];
@@ -83,7 +63,7 @@ fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, Bui
 /// Returns [`NeedsOperator`](LogErrorKind::NeedsOperator) if a table of that name has other keys, no index `gsi1` or another
 /// time to live, and a [retryable](LogError::is_retryable) error if the table is not active in time. A server that does not
 /// support a time to live causes no error.
-pub async fn create_table(client: &Client, table: &Table) -> Result<(), LogError> {
+pub async fn create_table(client: &Client, table: &str) -> Result<(), LogError> {
     let mut found = describe(client, table).await?;
     if found.is_none() {
         create(client, table).await?;
@@ -91,9 +71,9 @@ pub async fn create_table(client: &Client, table: &Table) -> Result<(), LogError
     }
     let description = active(client, table, found).await?;
     if let Some(difference) = difference(&description) {
-        return Err(differs(&table.name, &difference));
+        return Err(differs(table, &difference));
     }
-    ttl::enable(client, &table.name).await
+    ttl::enable(client, table).await
 }
 
 pub(super) fn differs(table: &str, difference: &str) -> LogError {
@@ -101,24 +81,27 @@ pub(super) fn differs(table: &str, difference: &str) -> LogError {
     LogError::new(LogErrorKind::NeedsOperator, message)
 }
 
-async fn create(client: &Client, table: &Table) -> Result<(), LogError> {
-    let definition = table
-        .definition()
+fn subject(table: &str) -> String {
+    format!("table {table}")
+}
+
+async fn create(client: &Client, table: &str) -> Result<(), LogError> {
+    let definition = table_definition(table)
         .map_err(SdkError::<CreateTableError>::construction_failure)
-        .map_err(|error| error::of_request("CreateTable", table, error))?;
+        .map_err(|error| error::of_request("CreateTable", subject(table), error))?;
     match definition.send_with(client).await {
         Ok(_) => Ok(()),
         // Another process created it in the meantime.
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => Ok(()),
-        Err(error) => Err(error::of_request("CreateTable", table, error)),
+        Err(error) => Err(error::of_request("CreateTable", subject(table), error)),
     }
 }
 
-async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescription>, LogError> {
-    match client.describe_table().table_name(&table.name).send().await {
+async fn describe(client: &Client, table: &str) -> Result<Option<TableDescription>, LogError> {
+    match client.describe_table().table_name(table).send().await {
         Ok(output) => Ok(output.table),
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
-        Err(error) => Err(error::of_request("DescribeTable", table, error)),
+        Err(error) => Err(error::of_request("DescribeTable", subject(table), error)),
     }
 }
 
@@ -128,7 +111,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 async fn active(
     client: &Client,
-    table: &Table,
+    table: &str,
     mut found: Option<TableDescription>,
 ) -> Result<TableDescription, LogError> {
     let mut waited = Duration::ZERO;
@@ -142,9 +125,9 @@ async fn active(
         }
         if waited >= ACTIVE_TIMEOUT {
             let status = status.as_ref().map_or("not found", TableStatus::as_str);
-            let (name, seconds) = (&table.name, waited.as_secs());
+            let seconds = waited.as_secs();
             let message = format!(
-                "table {name} is not active after {seconds} seconds ({status}); create it again to keep waiting"
+                "table {table} is not active after {seconds} seconds ({status}); create it again to keep waiting"
             );
             return Err(LogError::new(LogErrorKind::Unavailable, message));
         }
@@ -190,12 +173,6 @@ fn key_difference(whose: &str, schema: &[KeySchemaElement], [partition, sort]: [
         let [found_partition, found_sort] = [found.0, found.1].map(|name| name.unwrap_or("none"));
         format!("{whose} keys are {found_partition} and {found_sort}, not {partition} and {sort}")
     })
-}
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "table {}", self.name)
-    }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl CallQuery {
     ///
     /// `headers` are headers of opened calls in any order, at least those that the query may return. Headers of other days,
     /// callers and tenants, and those before the cursor, are left out.
-    pub(crate) fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
+    pub fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
         let mut calls: Vec<CallHeader> = headers
             .into_iter()
             .filter(|header| self.is_about(header))

@@ -50,6 +50,7 @@ mod offloading;
 mod port;
 mod put;
 mod redaction;
+pub(crate) mod silence;
 mod span;
 pub(crate) mod spool;
 mod stored;
@@ -78,6 +79,5 @@ pub use span::Span;
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureChange, TenureStep};
-pub use writer::{
-    CallWriter, DeadLetters, Durability, LogWriter, Status, Submitted, Takeover, Unstored, WriterSettings, WriterTask,
-};
+pub(crate) use writer::Submitted;
+pub use writer::{CallWriter, Durability, LogWriter, Status, Unstored, WriterSettings, WriterTask};

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::silence::uncontended;
 use super::{
     CallChange, CallHeader, CallId, CallPage, CallQuery, Day, LogError, LoggedCall, Put, Span, TenureChange,
     WriterLease,
@@ -159,21 +160,24 @@ pub trait CallLog: Send + Sync {
         })
     }
 
-    /// Takes a call over from another process at once: fences the older writers, then reads the call.
+    /// Takes a call over from another process at once: fences the older writers, then reads the call. If a third process is
+    /// taking the call over, waits until that process has been silent for 5 s.
+    ///
     /// [`LogWriter::resume`](super::LogWriter::resume) does this with retries and respects other candidates.
     /// [Restore](LoggedCall::restore) a manager, and write with the [lease](LoggedCall::lease). The result has the
     /// [end](LoggedCall::ended) that the call had before.
     ///
     /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
     /// [`Erased`](super::LogErrorKind::Erased) if it was erased, [`Fenced`](super::LogErrorKind::Fenced) if another
-    /// process resumes the call at the same time, or the error of a backend that failed. After an error the older
+    /// process resumes the call at the same time, a [retryable](LogError::is_retryable) error if that process shows that it is
+    /// alive, or the error of a backend that failed. After an error the older
     /// writer can take the call back.
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
-            let before = self.read_header(call_id).await?;
+            let before = uncontended(self, call_id).await?;
             self.change_call(call_id, &CallChange::Resume).await?;
             let call = self.read_call(call_id).await?;
-            Ok(LoggedCall { ended: before.and_then(|header| header.call_end().cloned()), ..call })
+            Ok(LoggedCall { ended: before.call_end().cloned(), ..call })
         })
     }
 }

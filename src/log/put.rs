@@ -3,6 +3,7 @@
 /// The outcome of writing a record or header. In each case the log now holds this record, a newer revision of it, or
 /// the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Put {
     /// The log wrote the record or header.
     Written,

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::{Calls, Entry, ManagerError, MessagesManager};
+use super::{Calls, Entry, ManagerError, MessagesManager, Refusal};
 use crate::message::{
     Attribute, Confidence, Content, Contents, Decision, Draft, Message, MessageId, MessageWrapper, PLACEHOLDER,
     Position, Role,
 };
 
 /// The limits up to which messages are merged. A DynamoDB item holds 400 KB, and a larger message could not be logged.
-const MAX_MERGED_BYTES: usize = 256 * 1024;
+pub(super) const MAX_MERGED_BYTES: usize = 256 * 1024;
 const MAX_MERGED_CONTENTS: usize = 1_000;
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -40,15 +40,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Adds a message of any role but summary, without its blank texts. Merges it into the last message as
     /// [`add_user`](Self::add_user) and [`add_assistant`](Self::add_assistant) do.
     ///
-    /// On error, the conversation stays as it was:
+    /// Returns an error, and leaves the conversation as it was,
     ///
-    /// - [`ManagerError::Blank`] if the message has no contents but blank texts.
-    /// - [`ManagerError::WrongRole`] for [`Role::Summary`], for a tool call of any role but the assistant, and for a tool
-    ///   result of any role but the user.
-    /// - [`ManagerError::ToolCall`] if the id of a tool call was used before, or if a result has no call or is of another
-    ///   tool.
-    /// - [`ManagerError::SecondResult`] if the call already has a result.
-    /// - [`ManagerError::Full`] after 100 million messages.
+    /// - if the message has no contents but blank texts ([`is_blank`](ManagerError::is_blank)),
+    /// - for [`Role::Summary`], for a tool call of any role but the assistant, and for a tool result of any role but the
+    ///   user,
+    /// - if the id of a tool call was used before, or if a result has no call, a second one, or is of another tool, and
+    /// - after 100 million messages.
     pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
         let mut contents = contents.into();
         check(&self.calls, role, &mut contents)?;
@@ -69,8 +67,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Adds a draft. A draft is not merged into the last message if their [`Decision`]s differ. A tool result whose
     /// decision has a name or a role hint but no step gets the step of its call.
     ///
-    /// Returns the errors of [`add_message`](Self::add_message), and [`ManagerError::RepeatedId`] if a message or part has
-    /// the draft's id. Messages that were [pruned](Self::prune) before the first draft with an id are not checked.
+    /// Returns the errors of [`add_message`](Self::add_message), and an error if a message or part has the draft's id.
+    /// Messages that were [pruned](Self::prune) before the first draft with an id are not checked.
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
         let (role, contents, details) = self.checked(draft)?;
         let index = self.add_checked(role, contents, details);
@@ -78,7 +76,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     #[inline]
-    fn checked(&mut self, draft: Draft) -> Result<(Role, Contents, Details), ManagerError> {
+    fn checked(&mut self, draft: Draft) -> Result<(Role, Contents, Details), Refusal> {
         let Draft { role, mut contents, decision, id, confidence } = draft;
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
@@ -98,13 +96,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
             let fits = check(&self.calls, draft.role, &mut draft.contents)
                 .and_then(|()| self.check_room_for(index + 1))
                 .and_then(|()| match draft.id {
-                    Some(id) if !ids.insert(id) => Err(ManagerError::RepeatedId { id }),
+                    Some(id) if !ids.insert(id) => Err(Refusal::RepeatedId { id }),
                     Some(id) => self.check_id(id),
                     None => Ok(()),
                 });
             if let Err(error) = fits {
                 checked.iter().for_each(|draft| self.calls.forget(&draft.contents));
-                return Err((index, error));
+                return Err((index, error.into()));
             }
             // A later draft may answer a call of this one. The position is set when the draft is added.
             self.calls.note(0, &draft.contents);
@@ -116,11 +114,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(())
     }
 
-    fn check_room_for(&self, messages: usize) -> Result<(), ManagerError> {
+    fn check_room_for(&self, messages: usize) -> Result<(), Refusal> {
         // A fake message may be inserted before each one.
         let needed = u32::try_from(messages).unwrap_or(u32::MAX).saturating_mul(2);
         if self.next_seq().saturating_add(needed) > Position::MAX_SEQ + 1 {
-            return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
+            return Err(Refusal::Full { max: Position::MAX_SEQ, what: "messages" });
         }
         Ok(())
     }
@@ -169,8 +167,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn has_room_for(&self, contents: &Contents) -> bool {
         self.last_message().is_some_and(|last| {
             last.contents().len() + contents.len() <= MAX_MERGED_CONTENTS
-                && last.contents().record_bytes() + last.metadata().record_bytes() + contents.record_bytes()
-                    <= MAX_MERGED_BYTES
+                && last.record_bytes() + contents.record_bytes() <= MAX_MERGED_BYTES
         })
     }
 
@@ -242,18 +239,15 @@ fn is_fork_point(message: &Message) -> bool {
 
 /// Checks a message and removes its blank texts. Works in place, because moving contents shows in benchmarks.
 #[inline]
-fn check(calls: &Calls, role: Role, contents: &mut Contents) -> Result<(), ManagerError> {
+fn check(calls: &Calls, role: Role, contents: &mut Contents) -> Result<(), Refusal> {
     if role == Role::Summary {
-        return Err(ManagerError::WrongRole {
-            role,
-            content: "contents of your own; add a summary with `add_summary`",
-        });
+        return Err(Refusal::WrongRole { role, content: "contents of your own; add a summary with `add_summary`" });
     }
     if contents.iter().any(Content::is_blank) {
         *contents = std::mem::take(contents).into_iter().filter(|content| !content.is_blank()).collect();
     }
     if contents.is_empty() {
-        return Err(ManagerError::Blank);
+        return Err(Refusal::Blank);
     }
     calls.check(role, contents)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::manager::MessagesManager;
-use crate::manager::error::ManagerError;
+use crate::manager::error::Refusal;
 use crate::message::{Content, MessageWrapper, Role, ToolCall, ToolCallId, ToolName, ToolResult};
 
 /// The tool calls of a conversation by id. Owns the pairing of calls and results.
@@ -86,7 +86,7 @@ impl Calls {
 
     /// Checks that a message of `role` with `contents` can be added.
     #[inline]
-    pub fn check(&self, role: Role, contents: &[Content]) -> Result<(), ManagerError> {
+    pub fn check(&self, role: Role, contents: &[Content]) -> Result<(), Refusal> {
         // Fast path for the usual message.
         if let [Content::Text(_)] = contents {
             return Ok(());
@@ -96,33 +96,33 @@ impl Calls {
                 Content::ToolCall(tool_call) => {
                     let id = tool_call.id();
                     if role != Role::Assistant {
-                        return Err(ManagerError::WrongRole { role, content: ONLY_ASSISTANT });
+                        return Err(Refusal::WrongRole { role, content: ONLY_ASSISTANT });
                     }
                     if self.get(id).is_some() {
-                        return Err(ManagerError::repeated_call(id));
+                        return Err(Refusal::repeated_call(id));
                     }
                 }
                 Content::ToolResult(result) => {
                     let id = result.tool_call_id();
                     if role != Role::User {
-                        return Err(ManagerError::WrongRole { role, content: ONLY_USER });
+                        return Err(Refusal::WrongRole { role, content: ONLY_USER });
                     }
-                    let call = self.get(id).ok_or_else(|| ManagerError::unknown_call(id))?;
+                    let call = self.get(id).ok_or_else(|| Refusal::unknown_call(id))?;
                     if call.result.is_some() {
-                        return Err(ManagerError::SecondResult { id: id.clone() });
+                        return Err(Refusal::SecondResult { id: id.clone() });
                     }
                     if call.name != result.name() {
-                        return Err(ManagerError::mismatched_result(id));
+                        return Err(Refusal::mismatched_result(id));
                     }
                 }
                 _ => {}
             }
         }
         if let Some(id) = first_repeated(contents, |content| content.as_tool_call().map(ToolCall::id)) {
-            return Err(ManagerError::repeated_call(id));
+            return Err(Refusal::repeated_call(id));
         }
         match first_repeated(contents, |content| content.as_result().map(ToolResult::tool_call_id)) {
-            Some(id) => Err(ManagerError::SecondResult { id: id.clone() }),
+            Some(id) => Err(Refusal::SecondResult { id: id.clone() }),
             None => Ok(()),
         }
     }
@@ -143,7 +143,7 @@ impl Calls {
     }
 
     /// Like [`check`](Self::check) for a restored message, whose results may answer no open call.
-    pub fn check_available(&self, role: Role, contents: &[Content]) -> Result<(), ManagerError> {
+    pub fn check_available(&self, role: Role, contents: &[Content]) -> Result<(), Refusal> {
         self.check(role, contents).or_else(|_| {
             let is_loose =
                 |content: &Content| role == Role::User && content.as_result().is_some_and(|it| !self.fits(it));

@@ -5,6 +5,7 @@ use crate::message::{Message, MessageId, MessageWrapper, Position, Record};
 
 /// Whether the changes include the last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LastMessage {
     /// Include it.
     Include,

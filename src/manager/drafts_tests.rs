@@ -38,19 +38,19 @@ fn drafts_are_added_all_or_none() {
     assert_eq!(manager.messages().count(), 4);
 
     let content = "contents of your own; add a summary with `add_summary`";
-    let summary_role = ManagerError::WrongRole { role: Role::Summary, content };
+    let summary_role = Refusal::WrongRole { role: Role::Summary, content };
     for (at, bad, wanted) in [
-        (4, Draft::new(Role::User, " "), ManagerError::Blank),
+        (4, Draft::new(Role::User, " "), Refusal::Blank),
         (4, Draft::new(Role::Summary, "a"), summary_role),
-        (4, Draft::new(Role::User, result), ManagerError::SecondResult { id: call.id().clone() }),
-        (2, Draft::new(Role::Assistant, call.clone()), ManagerError::repeated_call(call.id())),
+        (4, Draft::new(Role::User, result), Refusal::SecondResult { id: call.id().clone() }),
+        (2, Draft::new(Role::Assistant, call.clone()), Refusal::repeated_call(call.id())),
     ] {
         let mut manager = Manager::new();
         manager.add_user("before").unwrap();
         let before = manager.clone();
         let mut drafts = good.to_vec();
         drafts.insert(at, bad);
-        assert_eq!(manager.add_all(drafts), Err((at, wanted)));
+        assert_eq!(manager.add_all(drafts), Err((at, wanted.into())));
         assert!(manager == before && manager.changes(LastMessage::Include) == before.changes(LastMessage::Include));
         manager.add_all(good.clone()).unwrap();
     }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use crate::manager::MessagesManager;
-use crate::manager::error::ManagerError;
+use crate::manager::error::{ManagerError, Refusal};
 use crate::message::{
     Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageWrapper, Part, RequestRecord, Role,
     Timing, TurnRecord, Value, check_ms,
@@ -114,11 +114,11 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets the part of an assistant message that the caller heard; `None` means all of it. A later report replaces an
     /// earlier one. The model and the summary get the heard part; the log keeps the whole text too.
     ///
-    /// Returns [`ManagerError::WrongRole`] if this is not an assistant message.
+    /// Returns an error if this is not an assistant message.
     pub fn set_heard(&mut self, heard: impl Into<Option<Heard>>) -> Result<(), ManagerError> {
         let role = self.message().role();
         if role != Role::Assistant {
-            return Err(ManagerError::WrongRole { role, content: "a heard part; only an assistant message can" });
+            return Err(Refusal::WrongRole { role, content: "a heard part; only an assistant message can" }.into());
         }
         let heard = heard.into().map(|heard| heard.clamped_to(self.message().contents()));
         if self.message().heard() != heard {

@@ -1,11 +1,40 @@
-//! The manager's errors: [`ManagerError`], [`ForkError`] and [`RestoreError`].
+//! [`ManagerError`]: why a manager refused a change or records.
 
 use crate::message::{MessageError, MessageId, Position, Role, ToolCallId};
 
-/// The reason why a [`MessagesManager`](crate::MessagesManager) refused a change. The conversation stays as it was.
+/// The reason why a [`MessagesManager`](crate::MessagesManager) refused a change, a fork, or records. The conversation
+/// stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ManagerError {
+#[error(transparent)]
+pub struct ManagerError(pub(crate) Refusal);
+
+impl ManagerError {
+    /// Returns whether all contents of a message, or the text of a summary, are blank.
+    pub fn is_blank(&self) -> bool {
+        matches!(self.0, Refusal::Blank)
+    }
+
+    /// Returns whether a summary is stale: its messages are summarised already, have changed, or are of another
+    /// conversation. Drop it, and take the messages again.
+    pub fn is_stale(&self) -> bool {
+        matches!(self.0, Refusal::StaleSummary)
+    }
+
+    /// Returns whether a fork needs a message that is not in memory. Restore the conversation from its log, and fork that.
+    pub fn is_not_in_memory(&self) -> bool {
+        matches!(self.0, Refusal::NotInMemory { .. } | Refusal::Pruned { .. })
+    }
+}
+
+impl<R: Into<Refusal>> From<R> for ManagerError {
+    fn from(refusal: R) -> Self {
+        Self(refusal.into())
+    }
+}
+
+/// The reasons of a [`ManagerError`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
     /// All contents are blank texts.
     #[error("cannot add a message whose contents are all blank; leave it out")]
     Blank,
@@ -53,38 +82,11 @@ pub enum ManagerError {
         /// Messages or summaries.
         what: &'static str,
     },
-    /// A content or value is invalid by itself.
-    #[error(transparent)]
-    Message(#[from] MessageError),
-}
-
-impl ManagerError {
-    pub(super) fn repeated_call(id: &ToolCallId) -> Self {
-        Self::ToolCall { id: id.clone(), reason: "is already in this conversation; give each call an id of its own" }
-    }
-
-    pub(super) fn unknown_call(id: &ToolCallId) -> Self {
-        Self::ToolCall {
-            id: id.clone(),
-            reason: "is not in this conversation, so its result is refused; add the call first",
-        }
-    }
-
-    pub(super) fn mismatched_result(id: &ToolCallId) -> Self {
-        let reason = "is of another tool than its result; make the result with the call's `success` or `failure`";
-        Self::ToolCall { id: id.clone(), reason }
-    }
-}
-
-/// The reason why a conversation cannot be forked. The conversation stays as it was.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ForkError {
     /// No message in memory has this id.
     #[error(
         "message {id} is not in this conversation; if it was pruned, restore the conversation from its log and fork that"
     )]
-    Unknown {
+    NotInMemory {
         /// The id.
         id: MessageId,
     },
@@ -108,15 +110,6 @@ pub enum ForkError {
     /// The fork would have the id of its source.
     #[error("the fork has the id of the conversation that it was made from; give it an id of its own")]
     SameConversation,
-    /// The edited message cannot be added.
-    #[error(transparent)]
-    Contents(#[from] ManagerError),
-}
-
-/// The reason why records do not form a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RestoreError {
     /// A record is missing before another one.
     #[error(
         "message {seq} is missing; read all pages of the call's records, consistently; if the log does not have the \
@@ -144,4 +137,25 @@ pub enum RestoreError {
         /// The problem.
         reason: String,
     },
+    /// A content or value is invalid by itself.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+}
+
+impl Refusal {
+    pub(super) fn repeated_call(id: &ToolCallId) -> Self {
+        Self::ToolCall { id: id.clone(), reason: "is already in this conversation; give each call an id of its own" }
+    }
+
+    pub(super) fn unknown_call(id: &ToolCallId) -> Self {
+        Self::ToolCall {
+            id: id.clone(),
+            reason: "is not in this conversation, so its result is refused; add the call first",
+        }
+    }
+
+    pub(super) fn mismatched_result(id: &ToolCallId) -> Self {
+        let reason = "is of another tool than its result; make the result with the call's `success` or `failure`";
+        Self::ToolCall { id: id.clone(), reason }
+    }
 }

@@ -1,6 +1,6 @@
 //! Forks: conversations that share the messages up to some point and differ after it.
 
-use super::{ExplicitIds, ForkError, MessagesManager, Revisions};
+use super::{ExplicitIds, ManagerError, MessagesManager, Refusal, Revisions};
 use crate::message::{Contents, ForkedFrom, MessageId, MessageWrapper, Role, Text};
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -36,11 +36,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Takes the time to find `at` from the end, plus amortised O(1) over the messages added since the last fork. Each
     /// message and tool call is in memory once, however many forks share it.
     ///
-    /// Returns [`ForkError::Unknown`] if `at` is not in memory, and [`ForkError::Pruned`] if the fork's window needs
-    /// messages that were pruned.
-    pub fn fork(&mut self, at: &MessageId, of: impl Into<Text>) -> Result<Self, ForkError> {
-        let index = self.find(at).ok_or(ForkError::Unknown { id: *at })?;
-        self.fork_after(index, of.into()).ok_or(ForkError::Pruned { id: *at })
+    /// Returns an error if `at` is not in memory, or if the fork's window needs messages that were pruned
+    /// ([`is_not_in_memory`](ManagerError::is_not_in_memory)).
+    pub fn fork(&mut self, at: &MessageId, of: impl Into<Text>) -> Result<Self, ManagerError> {
+        let index = self.find(at).ok_or(Refusal::NotInMemory { id: *at })?;
+        self.fork_after(index, of.into()).ok_or_else(|| Refusal::Pruned { id: *at }.into())
     }
 
     /// Creates a [fork](Self::fork) that shares the messages before message `id` and ends with a new message in its
@@ -49,21 +49,21 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// The new message has the same role and these contents. `of` is the id of this conversation. If message `id` is
     /// the first one, nothing is shared, and the new message itself is marked with the source.
     ///
-    /// Returns the errors of [`fork`](Self::fork), [`ForkError::NotEditable`] for a summary or a fake, and
-    /// [`ForkError::Contents`] if [`add_message`](Self::add_message) refuses the contents.
+    /// Returns the errors of [`fork`](Self::fork), an error for a summary or a fake, and the errors of
+    /// [`add_message`](Self::add_message).
     pub fn edit(
         &mut self,
         id: &MessageId,
         contents: impl Into<Contents>,
         of: impl Into<Text>,
-    ) -> Result<Self, ForkError> {
-        let unknown = ForkError::Unknown { id: *id };
-        let Some(index) = self.find(id) else { return Err(unknown) };
-        let Some(message) = self.list.get(index).map(W::message) else { return Err(unknown) };
+    ) -> Result<Self, ManagerError> {
+        let unknown = Refusal::NotInMemory { id: *id };
+        let Some(index) = self.find(id) else { return Err(unknown.into()) };
+        let Some(message) = self.list.get(index).map(W::message) else { return Err(unknown.into()) };
         let role = message.role();
         let what = if message.is_fake() { Some("a fake") } else { (role == Role::Summary).then_some("a summary") };
         if let Some(what) = what {
-            return Err(ForkError::NotEditable { id: *id, what });
+            return Err(Refusal::NotEditable { id: *id, what }.into());
         }
         let Some(before) = index.checked_sub(1) else {
             let mut fork = Self::new().with_clock(self.clock.clone(), self.ids.clone());
@@ -73,7 +73,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             }
             return Ok(fork);
         };
-        let mut fork = self.fork_after(before, of.into()).ok_or(ForkError::Pruned { id: *id })?;
+        let mut fork = self.fork_after(before, of.into()).ok_or(Refusal::Pruned { id: *id })?;
         fork.add_message(role, contents)?;
         Ok(fork)
     }

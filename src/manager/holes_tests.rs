@@ -87,7 +87,7 @@ fn result_that_came_late_and_again_is_shown_once() {
         window(&restored),
         ["user: a", "assistant: b + call c1", "user: result c1", "assistant: d", "user: e", "assistant: f", "user: g"]
     );
-    assert!(matches!(Manager::restore(all), Err(RestoreError::Misplaced { .. })));
+    assert!(matches!(Manager::restore(all), Err(ManagerError(Refusal::Misplaced { .. }))));
 }
 
 #[test]

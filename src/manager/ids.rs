@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{ManagerError, MessagesManager};
+use super::{MessagesManager, Refusal};
 use crate::message::{Message, MessageId, MessageWrapper};
 
 /// The ids of all messages and parts, collected when the service first chooses an id.
@@ -39,12 +39,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns an error if a message or part has this id, or had it since the first call of this method.
-    pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), ManagerError> {
+    pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), Refusal> {
         let list = &self.list;
         let ids = self.explicit_ids.0.get_or_insert_with(|| {
             list.iter().flat_map(|wrapper| wrapper.message().parts()).map(|part| part.id()).collect()
         });
-        if ids.contains(&id) { Err(ManagerError::RepeatedId { id }) } else { Ok(()) }
+        if ids.contains(&id) { Err(Refusal::RepeatedId { id }) } else { Ok(()) }
     }
 }
 

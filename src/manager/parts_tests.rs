@@ -186,14 +186,14 @@ fn explicit_message_id_is_used_once() {
     assert_eq!(manager.get(&given).map(|wrapper| wrapper.id()), Some(first));
     let generated = manager.add_user("c").unwrap().message().parts().next_back().map(|part| part.id()).unwrap();
     for id in [first, given, generated] {
-        assert_eq!(manager.add(draft(Role::Assistant, id)).unwrap_err(), ManagerError::RepeatedId { id });
+        assert_eq!(manager.add(draft(Role::Assistant, id)).unwrap_err().0, Refusal::RepeatedId { id });
     }
     let twice = [draft(Role::Assistant, other), draft(Role::User, other)];
-    assert_eq!(manager.add_all(twice), Err((1, ManagerError::RepeatedId { id: other })));
+    assert_eq!(manager.add_all(twice), Err((1, Refusal::RepeatedId { id: other }.into())));
     assert_eq!(manager.add(draft(Role::Assistant, other)).unwrap().id(), other);
     let mut restored = Manager::restore(manager.records()).unwrap();
     assert!(restored == manager);
-    assert_eq!(restored.add(draft(Role::User, given)).unwrap_err(), ManagerError::RepeatedId { id: given });
+    assert_eq!(restored.add(draft(Role::User, given)).unwrap_err().0, Refusal::RepeatedId { id: given });
 }
 
 #[test]

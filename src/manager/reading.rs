@@ -1,6 +1,7 @@
 //! Reads single messages by index, position or id, so that the layers above need no slice of the whole list.
 
 use super::MessagesManager;
+use super::add::MAX_MERGED_BYTES;
 use crate::message::{
     Content, Message, MessageId, MessageWrapper, Position, Role, ToolCall, ToolCallId, ToolName, ToolResult,
 };
@@ -72,6 +73,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let index = self.index_of(self.calls.get(result.tool_call_id())?.result?);
         self.change(index, |message| message.replace_result(result));
         self.list.get(index).map(W::message)
+    }
+
+    /// Returns how much larger the message with the result of a call may become, in bytes, so that it can be logged.
+    pub(crate) fn room_beside_result(&self, id: &ToolCallId) -> usize {
+        let index = self.calls.get(id).and_then(|call| call.result).map(|seq| self.index_of(seq));
+        let message = index.and_then(|index| self.list.get(index)).map(W::message);
+        message.map_or(0, |message| MAX_MERGED_BYTES.saturating_sub(message.record_bytes()))
     }
 
     /// Returns the time of this conversation's clock, in milliseconds since the Unix epoch.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LeftOut, MessagesManager, RestoreError, Revisions};
+use super::{LeftOut, ManagerError, MessagesManager, Refusal, Revisions};
 use crate::message::{Attribute, Content, Message, MessageWrapper, Position, Record, Role};
 
 /// The most missing messages before a record. A record further away does not belong to the conversation.
@@ -31,9 +31,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Restores a conversation from its records, in any order. If a message occurs twice, its newest revision counts. All
     /// records count as logged. The clock and the ids are those of [`new`](Self::new).
     ///
-    /// Returns [`RestoreError`] if a message is missing before another one, if two have the same position, or if a record
+    /// Returns [`ManagerError`] if a message is missing before another one, if two have the same position, or if a record
     /// does not fit the others.
-    pub fn restore(records: impl IntoIterator<Item = Record>) -> Result<Self, RestoreError> {
+    pub fn restore(records: impl IntoIterator<Item = Record>) -> Result<Self, ManagerError> {
         let mut manager = Self::new();
         for message in in_order(records) {
             manager.check_next(&message, Require::All)?;
@@ -116,13 +116,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Checks that a message can follow those restored so far.
-    fn check_next(&self, message: &Message, require: Require) -> Result<(), RestoreError> {
+    fn check_next(&self, message: &Message, require: Require) -> Result<(), Refusal> {
         let (position, id) = (message.position(), message.id());
-        let misplaced = |reason: &str| RestoreError::Misplaced { id, reason: reason.into() };
+        let misplaced = |reason: &str| Refusal::Misplaced { id, reason: reason.into() };
         if let Some(last) = self.list.last().map(W::message)
             && last.position() == position
         {
-            return Err(RestoreError::Conflict { first: last.id(), second: id, position });
+            return Err(Refusal::Conflict { first: last.id(), second: id, position });
         }
         if message.contents().is_empty() || message.contents().iter().any(Content::is_blank) {
             return Err(misplaced("it has no contents, or a blank text"));
@@ -130,7 +130,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         match position.summary_number() {
             None => {
                 if position.seq() != self.next_seq() {
-                    return Err(RestoreError::Missing { seq: self.next_seq() });
+                    return Err(Refusal::Missing { seq: self.next_seq() });
                 }
                 check_role(message).map_err(misplaced)?;
                 let checked = match require {
@@ -141,7 +141,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             }
             Some(_) => {
                 if position.seq() >= self.next_seq() {
-                    return Err(RestoreError::Missing { seq: self.next_seq() });
+                    return Err(Refusal::Missing { seq: self.next_seq() });
                 }
                 if self.summaries.last() == Some(&position.seq()) {
                     return Err(misplaced("another summary covers the same messages"));
@@ -171,11 +171,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Checks that the window begins with a user message.
-    fn check_opener(&self) -> Result<(), RestoreError> {
+    fn check_opener(&self) -> Result<(), Refusal> {
         let opener = self.uncovered().map(W::message).find(|message| message.role().is_spoken());
         let Some(opener) = opener.filter(|opener| opener.role() != Role::User) else { return Ok(()) };
         let reason = "an assistant message opens the conversation or follows a summary";
-        Err(RestoreError::Misplaced { id: opener.id(), reason: reason.into() })
+        Err(Refusal::Misplaced { id: opener.id(), reason: reason.into() })
     }
 }
 

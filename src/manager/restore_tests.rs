@@ -72,19 +72,19 @@ fn invalid_records_are_refused() {
     let without = |missing: usize| {
         let mut records = records.clone();
         records.remove(missing);
-        Manager::restore(records).unwrap_err()
+        Manager::restore(records).unwrap_err().0
     };
-    assert_eq!(without(1), RestoreError::Missing { seq: 1 });
-    assert_eq!(without(0), RestoreError::Missing { seq: 0 });
+    assert_eq!(without(1), Refusal::Missing { seq: 1 });
+    assert_eq!(without(0), Refusal::Missing { seq: 0 });
     let mut other = Manager::new();
     other.add_user("a").unwrap();
-    let mixed = Manager::restore(records.iter().cloned().chain(other.records())).unwrap_err();
-    assert!(matches!(mixed, RestoreError::Conflict { .. }), "{mixed:?}");
+    let mixed = Manager::restore(records.iter().cloned().chain(other.records())).unwrap_err().0;
+    assert!(matches!(mixed, Refusal::Conflict { .. }), "{mixed:?}");
     let mut headless = Manager::new();
     headless.add_assistant("a").unwrap();
     let json = serde_json::to_string(&headless.records()[1]).unwrap().replace("\"seq\":1", "\"seq\":0");
-    let error = Manager::restore([serde_json::from_str(&json).unwrap()]).unwrap_err();
-    assert!(matches!(error, RestoreError::Misplaced { .. }), "{error:?}");
+    let error = Manager::restore([serde_json::from_str(&json).unwrap()]).unwrap_err().0;
+    assert!(matches!(error, Refusal::Misplaced { .. }), "{error:?}");
 }
 
 /// A call whose result is not in the log, because the process ended before it was written. Its message and summary are.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{Entry, ManagerError, MessagesManager, Summarizing};
+use super::{Entry, ManagerError, MessagesManager, Refusal, Summarizing};
 use crate::message::{Message, MessageId, MessageWrapper, Position, Role, Text, is_blank};
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -19,12 +19,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// The summary covers the messages of `summarizing` up to the first one that has changed since. Messages added
     /// meanwhile stay in the window.
     ///
-    /// On error, the conversation stays as it was:
+    /// Returns an error, and leaves the conversation as it was,
     ///
-    /// - [`ManagerError::Blank`] if the text is blank.
-    /// - [`ManagerError::StaleSummary`] if no message is left to cover, if another summary was added first, or if
-    ///   `summarizing` is of another conversation.
-    /// - [`ManagerError::Full`] after 10 thousand summaries.
+    /// - if the text is blank ([`is_blank`](ManagerError::is_blank)),
+    /// - if no message is left to cover, if another summary was added first, or if `summarizing` is of another conversation
+    ///   ([`is_stale`](ManagerError::is_stale)), and
+    /// - after 10 thousand summaries.
     pub fn add_summary(
         &mut self,
         text: impl Into<Text>,
@@ -32,12 +32,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ) -> Result<Entry<'_, W>, ManagerError> {
         let text = text.into();
         if is_blank(&text) {
-            return Err(ManagerError::Blank);
+            return Err(Refusal::Blank.into());
         }
         let cut = self.cut_for(summarizing)?;
         let number = NonZeroU32::MIN.checked_add(self.summary_count());
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
-        let full = ManagerError::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
+        let full = Refusal::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);
         let now_ms = self.clock.now_ms();
         let id = self.next_id(None, now_ms);
@@ -74,7 +74,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns the index at which a summary of `summarizing` belongs.
-    fn cut_for(&self, summarizing: &Summarizing) -> Result<usize, ManagerError> {
+    fn cut_for(&self, summarizing: &Summarizing) -> Result<usize, Refusal> {
         let range = summarizing.range();
         let index = |message: &Message| self.index(message.position());
         // Messages that were pruned meanwhile are in no window.
@@ -84,17 +84,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
         };
         let left = range.get(pruned..).unwrap_or_default();
         // A fork shares the first messages, but not the last ones.
-        let last = left.last().ok_or(ManagerError::StaleSummary)?;
+        let last = left.last().ok_or(Refusal::StaleSummary)?;
         if self.list.get(index(last)).is_none_or(|ours| ours.id() != last.id()) {
-            return Err(ManagerError::StaleSummary);
+            return Err(Refusal::StaleSummary);
         }
         // Another summary has moved the start of the window.
         if summarizing.previous().map(Message::id) != self.last_summary().map(|wrapper| wrapper.id()) {
-            return Err(ManagerError::StaleSummary);
+            return Err(Refusal::StaleSummary);
         }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
-        self.cut_between(self.window_start, self.window_start + unchanged).ok_or(ManagerError::StaleSummary)
+        self.cut_between(self.window_start, self.window_start + unchanged).ok_or(Refusal::StaleSummary)
     }
 
     fn seq_before(&self, cut: usize) -> u32 {

@@ -122,10 +122,10 @@ fn metadata_set_after_logging_is_logged() {
 fn blank_message_is_refused_without_trace() {
     let mut manager = Manager::new();
     for blank in ["", " ", "\n\t", "\u{200b}\u{feff}"] {
-        assert_eq!(manager.add_user(blank).unwrap_err(), ManagerError::Blank, "{blank:?}");
-        assert_eq!(manager.add_assistant([blank, blank]).unwrap_err(), ManagerError::Blank);
+        assert_eq!(manager.add_user(blank).unwrap_err().0, Refusal::Blank, "{blank:?}");
+        assert_eq!(manager.add_assistant([blank, blank]).unwrap_err().0, Refusal::Blank);
     }
-    assert_eq!(manager.add_user(Vec::<&str>::new()).unwrap_err(), ManagerError::Blank);
+    assert_eq!(manager.add_user(Vec::<&str>::new()).unwrap_err().0, Refusal::Blank);
     assert!(manager.meta_messages().is_empty() && manager.changes(LastMessage::Include).is_empty());
     manager.add_user([" ", "a", ""]).unwrap();
     assert_eq!(list(&manager), ["user: a"]);
@@ -200,7 +200,7 @@ fn window_shows_heard_part_and_log_keeps_whole_text() {
     let user = manager.meta_messages()[0].id();
     let refused = manager.entry(&user).unwrap().set_heard(Heard::bytes(0, HeardSource::Estimate));
     let content = "a heard part; only an assistant message can";
-    assert_eq!(refused, Err(ManagerError::WrongRole { role: Role::User, content }));
+    assert_eq!(refused, Err(Refusal::WrongRole { role: Role::User, content }.into()));
 }
 
 #[test]
@@ -253,11 +253,8 @@ fn system_message_is_logged_but_never_in_the_window() {
 #[test]
 fn summary_role_is_refused() {
     assert_eq!(
-        Manager::new().add_message(Role::Summary, "S").unwrap_err(),
-        ManagerError::WrongRole {
-            role: Role::Summary,
-            content: "contents of your own; add a summary with `add_summary`"
-        }
+        Manager::new().add_message(Role::Summary, "S").unwrap_err().0,
+        Refusal::WrongRole { role: Role::Summary, content: "contents of your own; add a summary with `add_summary`" }
     );
 }
 
@@ -316,29 +313,29 @@ fn results_without_matching_call_are_refused() {
     let other = ToolCall::new("c1", "other", Value::Null).unwrap();
     let before = manager.records();
     let refusals = [
-        (Role::User, Content::from(call("c2").success(["1"])), ManagerError::unknown_call(&id("c2"))),
-        (Role::User, other.success(["1"]).into(), ManagerError::mismatched_result(&id("c1"))),
-        (Role::Assistant, call("c1").into(), ManagerError::repeated_call(&id("c1"))),
+        (Role::User, Content::from(call("c2").success(["1"])), Refusal::unknown_call(&id("c2"))),
+        (Role::User, other.success(["1"]).into(), Refusal::mismatched_result(&id("c1"))),
+        (Role::Assistant, call("c1").into(), Refusal::repeated_call(&id("c1"))),
         (
             Role::User,
             call("c3").into(),
-            ManagerError::WrongRole { role: Role::User, content: "a tool call; only an assistant message can" },
+            Refusal::WrongRole { role: Role::User, content: "a tool call; only an assistant message can" },
         ),
         (
             Role::System,
             call("c1").success(["1"]).into(),
-            ManagerError::WrongRole { role: Role::System, content: "a tool result; only a user message can" },
+            Refusal::WrongRole { role: Role::System, content: "a tool result; only a user message can" },
         ),
     ];
     for (role, content, error) in refusals {
-        assert_eq!(manager.add_message(role, content).unwrap_err(), error);
+        assert_eq!(manager.add_message(role, content).unwrap_err().0, error);
     }
     let twice = [call("c1").success(["1"]), call("c1").success(["2"])];
-    assert_eq!(manager.add_user(twice).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
-    assert_eq!(manager.add_assistant([call("c4"), call("c4")]).unwrap_err(), ManagerError::repeated_call(&id("c4")));
+    assert_eq!(manager.add_user(twice).unwrap_err().0, Refusal::SecondResult { id: id("c1") });
+    assert_eq!(manager.add_assistant([call("c4"), call("c4")]).unwrap_err().0, Refusal::repeated_call(&id("c4")));
     assert_eq!(manager.records(), before);
     manager.add_user(call("c1").success(["1"])).unwrap();
-    assert_eq!(manager.add_user(call("c1").success(["1"])).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
+    assert_eq!(manager.add_user(call("c1").success(["1"])).unwrap_err().0, Refusal::SecondResult { id: id("c1") });
 }
 
 #[test]
@@ -432,16 +429,16 @@ fn stale_and_foreign_summaries_are_refused() {
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
     let summarizing = manager.summarizing().unwrap();
-    assert_eq!(manager.add_summary(" ", &summarizing).unwrap_err(), ManagerError::Blank);
+    assert_eq!(manager.add_summary(" ", &summarizing).unwrap_err().0, Refusal::Blank);
     let mut other = Manager::new();
     other.add_user("a").unwrap();
     other.add_assistant("b").unwrap();
-    assert_eq!(other.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
+    assert_eq!(other.add_summary("S", &summarizing).unwrap_err().0, Refusal::StaleSummary);
     manager.add_assistant("c").unwrap();
-    assert_eq!(manager.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
+    assert_eq!(manager.add_summary("S", &summarizing).unwrap_err().0, Refusal::StaleSummary);
     let summarizing = manager.summarizing().unwrap();
     manager.add_summary("S", &summarizing).unwrap();
-    assert_eq!(manager.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
+    assert_eq!(manager.add_summary("S", &summarizing).unwrap_err().0, Refusal::StaleSummary);
     assert_eq!(list(&manager), ["user: a", "assistant: b + c", "summary: S"]);
 }
 

@@ -125,6 +125,11 @@ impl Message {
         }
     }
 
+    /// The approximate size in a record in bytes.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.metadata.record_bytes() + self.contents.record_bytes()
+    }
+
     /// Returns whether the manager inserted the message so that the window starts with a user message. Nobody said it.
     #[inline]
     pub fn is_fake(&self) -> bool {

@@ -44,17 +44,21 @@ pub enum Failure {
     Malformed(String),
 }
 
-/// The event for which a client waits.
+/// The event for which a client waited, in words. By default, the whole answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// The connection to the provider.
-    Connection,
-    /// The first token of the answer.
-    FirstToken,
-    /// The next piece of the answer.
-    NextEvent,
-    /// The end of the answer.
-    WholeAnswer,
+pub struct Wait(&'static str);
+
+impl Wait {
+    pub(crate) const CONNECTION: Self = Self("a connection to the model");
+    pub(crate) const FIRST_TOKEN: Self = Self("the first token");
+    pub(crate) const NEXT_EVENT: Self = Self("the next piece of the answer");
+    pub(crate) const WHOLE_ANSWER: Self = Self("the whole answer");
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self::WHOLE_ANSWER
+    }
 }
 
 /// The size of the part of an answer that arrived before a failure.
@@ -135,12 +139,7 @@ impl fmt::Display for Failure {
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Connection => "a connection to the model",
-            Self::FirstToken => "the first token",
-            Self::NextEvent => "the next piece of the answer",
-            Self::WholeAnswer => "the whole answer",
-        })
+        f.pad(self.0)
     }
 }
 
@@ -156,7 +155,7 @@ mod tests {
 
     #[test]
     fn only_wrong_requests_are_not_retried() {
-        let timed_out = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_secs(5) };
+        let timed_out = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_secs(5) };
         for (failure, is_retryable) in [
             (Failure::Invalid(String::new()), false),
             (Failure::Refused(String::new()), false),

@@ -9,6 +9,7 @@ mod fallback;
 mod fingerprint;
 mod inference;
 mod port;
+mod progress;
 mod summarizer;
 mod tool;
 
@@ -17,6 +18,7 @@ pub use event::{ModelEvent, StopReason, Usage};
 pub use fallback::FallbackModel;
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
+pub(crate) use progress::{note_progress, take_progress};
 pub use summarizer::{Summarizer, Summary, SummaryFuture};
 #[cfg(feature = "tools")]
 pub(crate) use tool::schema_of;

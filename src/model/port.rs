@@ -104,6 +104,7 @@ impl fmt::Debug for ModelRequest {
 
 /// A tool as the model sees it: name, description and arguments.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// The name of the tool.
     pub name: ToolName,

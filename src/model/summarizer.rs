@@ -12,6 +12,7 @@ pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Summary, ModelEr
 
 /// A summary and the tokens that it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// The text of the summary.
     pub text: Text,

@@ -1,6 +1,7 @@
 //! One request to the model, and its answer.
 
 use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
@@ -15,7 +16,7 @@ use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
 use crate::message::{RequestRecord, ToolCall, Value, is_blank};
-use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, Wait};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, Wait, take_progress};
 
 /// The outcome of one request.
 pub(super) enum Asked {
@@ -60,11 +61,11 @@ impl Deadlines {
     /// Returns the deadline of the next event, the event, and the length of the wait.
     fn next(&self, setup: &Setup, has_begun: bool) -> (Instant, Wait, Duration) {
         let next = match has_begun {
-            false => (self.first_token, Wait::FirstToken, setup.first_token_timeout),
-            true => (from_now(setup.event_timeout), Wait::NextEvent, setup.event_timeout),
+            false => (self.first_token, Wait::FIRST_TOKEN, setup.first_token_timeout),
+            true => (from_now(setup.event_timeout), Wait::NEXT_EVENT, setup.event_timeout),
         };
         match self.turn {
-            Some((deadline, timeout)) if deadline < next.0 => (deadline, Wait::WholeAnswer, timeout),
+            Some((deadline, timeout)) if deadline < next.0 => (deadline, Wait::WHOLE_ANSWER, timeout),
             _ => next,
         }
     }
@@ -101,12 +102,15 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
     let mut generation = model.generate(request);
     let (mut received, mut has_begun) = (Partial::default(), false);
     loop {
-        let next = poll_fn(|context| generation.as_mut().poll_next(context));
         let (deadline, wait, after) = deadlines.next(&setup, has_begun);
-        let event = match timeout_at(deadline, next).await {
+        let event = match timeout_at(deadline, receive(&mut generation)).await {
             Err(_) => Err(ModelError::new(Failure::TimedOut { wait, after }, received)),
-            Ok(None) => Err(ModelError::new(Failure::Truncated, received)),
-            Ok(Some(event)) => event,
+            Ok(Received::Progress) => {
+                has_begun = true;
+                continue;
+            }
+            Ok(Received::Event(None)) => Err(ModelError::new(Failure::Truncated, received)),
+            Ok(Received::Event(Some(event))) => event,
         };
         let is_running = match event {
             Err(error) => return fail(host, id, error),
@@ -153,6 +157,24 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
             return Asked::Over;
         }
     }
+}
+
+enum Received {
+    Event(Option<Result<ModelEvent, ModelError>>),
+    /// The model generates something that is no event yet.
+    Progress,
+}
+
+async fn receive(generation: &mut Generation) -> Received {
+    poll_fn(|context| {
+        take_progress();
+        match generation.as_mut().poll_next(context) {
+            Poll::Ready(event) => Poll::Ready(Received::Event(event)),
+            Poll::Pending if take_progress() => Poll::Ready(Received::Progress),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
 }
 
 /// Reads the events after the stop, so that the usage is counted and the connection can be reused.

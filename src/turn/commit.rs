@@ -146,8 +146,16 @@ impl Core {
                 return self.run_tools(id, calls);
             }
         };
+        let is_failure = match &end {
+            TurnEnd::Failed(_) => true,
+            TurnEnd::Cut(_) => turn.has_dropped_calls || !turn.has_spoken,
+            TurnEnd::Answered(_) | TurnEnd::Interrupted => false,
+        };
         self.turn = Some(turn);
-        self.end_turn(id, &end);
+        // No failure is told while a tool runs, so the driver ends the turn later.
+        if !(is_failure && self.tools_used.is_any_awaited()) {
+            self.end_turn(id, &end);
+        }
         Next::Ended(end)
     }
 

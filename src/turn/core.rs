@@ -43,6 +43,8 @@ pub(crate) trait Host: Clone + Send + Sync + 'static {
 pub(crate) struct Core {
     pub manager: Manager,
     pub tools_used: ToolHistory,
+    /// The acts of another process whose outcome is unknown, and which were not looked up yet.
+    pub inherited: Vec<ToolCallId>,
     /// The facts in the messages up to the last request.
     pub facts: FactTable,
     /// The lengths of the messages that summaries cover.
@@ -58,6 +60,8 @@ pub(crate) struct Core {
     pub events: Vec<CallEvent>,
     /// Whether to submit changes to the log.
     pub is_to_be_logged: bool,
+    /// Whether the log has to store the changes at once: a tool that acts has ended.
+    pub is_to_be_stored: bool,
     /// Whether to check if a summary is due.
     pub may_summarize: bool,
     /// The part of the messages that was changed from outside the engine since the memory was updated.
@@ -87,6 +91,8 @@ pub(crate) struct Turn {
     pub(super) awaits: Vec<ToolCallId>,
     /// Whether a tool that acts once did not run, because the log was late.
     pub is_not_done: bool,
+    /// Whether a tool that may act ran.
+    pub has_acted: bool,
     /// Whether the model was asked again because of a broken tool call. That happens once.
     pub(super) is_corrected: bool,
     /// Whether an answer was blank, so that the model was asked again. That happens once.
@@ -144,6 +150,7 @@ impl Core {
                 .filter(|used| used.late_ms().is_some() || used.act().is_some() || news.contains(used.id()))
                 .map(|used| used.id().clone())
                 .collect(),
+            inherited: tools_used.lost_acts().cloned().collect(),
             tools_used,
             facts: FactTable::default(),
             covered: Covered::default(),
@@ -155,6 +162,7 @@ impl Core {
             turn: None,
             events: Vec::new(),
             is_to_be_logged: false,
+            is_to_be_stored: false,
             may_summarize: false,
             stale: Stale::Nothing,
             results: Arc::default(),
@@ -198,6 +206,7 @@ impl Core {
             answer: Answer::default(),
             awaits: Vec::new(),
             is_not_done: false,
+            has_acted: false,
             is_corrected: false,
             was_blank: false,
             has_dropped_calls: false,

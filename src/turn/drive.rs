@@ -15,7 +15,7 @@ use super::core::Host;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::SpeechId;
 use super::spans;
-use super::tools::run_tools;
+use super::tools::{finish_tools, run_tools};
 use crate::clock::{SeededRandomness, backoff, with_jitter};
 use crate::log::CallId;
 
@@ -72,14 +72,24 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
             Asked::Over => return TurnEnd::Interrupted,
             Asked::Failed(failure) => {
                 let wait = waits.next_wait();
-                if !is_worth_another_try(&failure)
-                    || Instant::now() + wait >= deadlines.first_token()
-                    || !host.with(|core| core.is_silent(id))
-                {
+                let is_silent = host.with(|core| core.is_silent(id));
+                let is_in_time = Instant::now() + wait < deadlines.first_token();
+                if is_silent && is_in_time && is_worth_another_try(&failure) {
+                    host.with(|core| core.discard_answer(id));
+                    sleep(wait).await;
+                    continue;
+                }
+                let begun = Instant::now();
+                if !finish_tools(host, id).await || !is_silent {
                     return TurnEnd::Failed(failure);
                 }
-                host.with(|core| core.discard_answer(id));
-                sleep(wait).await;
+                // A result has arrived, so there is more to answer.
+                let setup = host.with(|core| {
+                    core.discard_answer(id);
+                    core.setup.clone()
+                });
+                deadlines.after_tools(&setup, begun.elapsed());
+                waits = Backoff::new(host.call_id(), id);
             }
             Asked::Stopped(Next::Over, ..) => return TurnEnd::Interrupted,
             Asked::Stopped(Next::Ended(end), mut rest, _) => {
@@ -91,6 +101,7 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
                 }
                 .instrument(span)
                 .await;
+                finish_tools(host, id).await;
                 return end;
             }
             Asked::Stopped(Next::RunTools(calls), mut rest, setup) => {

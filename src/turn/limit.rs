@@ -4,55 +4,81 @@ use std::borrow::Cow;
 
 use crate::message::{Outcome, ResultContent, Text, ToolResult};
 
-/// Returns the result with at most about `max_bytes` of contents. A text at its place says what is left out; the model and
-/// the log get it.
+/// The approximate size of the quotes or the type around a content in a record, and the maximum size of an error's type, in
+/// bytes.
+const AROUND: usize = 16;
+const LONGEST_TYPE: usize = 100;
+
+/// Returns the result with at most about `max_bytes` of contents. A text at the end says what is left out; the model and the
+/// log get it.
 ///
-/// Media and documents count only if `keeps_media` is false. A content store takes them out of the record.
+/// The data of media and documents counts only if `keeps_media` is false. A content store takes it out of the record.
 pub(super) fn bounded(result: &ToolResult, max_bytes: usize, keeps_media: bool) -> Cow<'_, ToolResult> {
-    let mut left = max_bytes;
-    let is_small = match result.outcome() {
-        Outcome::Success(contents) => contents.iter().map(ResultContent::record_bytes).sum::<usize>() <= left,
-        Outcome::Failure(error) => error.message().len() <= left,
+    let size = |content: &ResultContent| match content {
+        ResultContent::Media(_) | ResultContent::Document(_) if keeps_media => AROUND,
+        content => AROUND + content.record_bytes(),
     };
-    if is_small {
-        return Cow::Borrowed(result);
-    }
     let outcome = match result.outcome() {
-        Outcome::Success(contents) => {
-            let bounded = |content: &ResultContent| match content {
-                ResultContent::Media(_) | ResultContent::Document(_) if keeps_media => content.clone(),
-                content => bounded_content(content, &mut left),
-            };
-            Outcome::Success(contents.iter().map(bounded).collect())
+        Outcome::Success(contents) if contents.iter().map(size).sum::<usize>() <= max_bytes => {
+            return Cow::Borrowed(result);
         }
-        Outcome::Failure(error) => Outcome::Failure(error.with_message(cut(error.message(), left))),
+        Outcome::Success(contents) => Outcome::Success(beginning(contents, max_bytes, size)),
+        Outcome::Failure(error) => {
+            let kind = error.error_type().unwrap_or_default();
+            if error.message().len() <= max_bytes && kind.len() <= LONGEST_TYPE {
+                return Cow::Borrowed(result);
+            }
+            let bounded = error.with_message(cut(error.message(), max_bytes));
+            let kind = (kind.len() > LONGEST_TYPE).then(|| prefix(kind, LONGEST_TYPE));
+            Outcome::Failure(kind.map_or(bounded.clone(), |kind| bounded.with_type(kind)))
+        }
     };
     Cow::Owned(result.clone().with_outcome(outcome))
 }
 
-fn bounded_content(content: &ResultContent, left: &mut usize) -> ResultContent {
-    let bytes = content.record_bytes();
-    if bytes <= *left {
-        *left -= bytes;
-        return content.clone();
-    }
-    let room = std::mem::take(left);
-    match content {
-        ResultContent::Text(text) => cut(text, room).into(),
-        ResultContent::Json(value) => {
+/// Returns the contents that fit, the beginning of the next one, and a note about the rest.
+fn beginning(
+    contents: &[ResultContent],
+    max_bytes: usize,
+    size: impl Fn(&ResultContent) -> usize,
+) -> Vec<ResultContent> {
+    let mut left = max_bytes;
+    let fits = |content: &&ResultContent| {
+        let bytes = size(content);
+        let fits = bytes <= left;
+        left -= if fits { bytes } else { 0 };
+        fits
+    };
+    let mut kept: Vec<ResultContent> = contents.iter().take_while(fits).cloned().collect();
+    let mut rest = contents.iter().skip(kept.len());
+    match rest.next() {
+        Some(ResultContent::Text(text)) => kept.push(cut(text, left).into()),
+        Some(ResultContent::Json(value)) => {
             // A value always has a JSON form.
-            let json = serde_json::to_string(value).unwrap_or_default();
-            cut(&json, room).into()
+            kept.push(cut(&serde_json::to_string(value).unwrap_or_default(), left).into());
         }
-        _ => format!("[{bytes} bytes are left out: the result of the tool is too large]").into(),
+        Some(other) => {
+            let bytes = other.record_bytes();
+            kept.push(format!("[{bytes} bytes are left out: the result of the tool is too large]").into());
+        }
+        None => {}
     }
+    let (count, bytes) = rest.fold((0, 0), |(count, bytes), content| (count + 1, bytes + content.record_bytes()));
+    if count > 0 {
+        kept.push(format!("[{count} more contents with {bytes} bytes are left out]").into());
+    }
+    kept
 }
 
 /// Returns the beginning of a text, and a note about the rest.
 fn cut(text: &str, max_bytes: usize) -> Text {
-    let kept = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default();
+    let kept = prefix(text, max_bytes);
     let left_out = text.len() - kept.len();
     format!("{kept} [{left_out} of {} bytes are left out: the result of the tool is too large]", text.len()).into()
+}
+
+fn prefix(text: &str, max_bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -80,18 +106,18 @@ mod tests {
     #[test]
     fn small_result_stays_as_it_is() {
         let result = call().success(["a", "b"]);
-        assert!(matches!(bounded(&result, 2, false), Cow::Borrowed(_)));
+        assert!(matches!(bounded(&result, 2 + 2 * AROUND, false), Cow::Borrowed(_)));
     }
 
     #[test]
     fn cut_says_how_much_is_left_out() {
         let result = call().success(["abc", "äöüß", "end"]);
         assert_eq!(
-            texts(&bounded(&result, 6, false)),
+            texts(&bounded(&result, 3 + AROUND + 3, false)),
             [
                 "abc",
                 "ä [6 of 8 bytes are left out: the result of the tool is too large]",
-                " [3 of 3 bytes are left out: the result of the tool is too large]"
+                "[1 more contents with 3 bytes are left out]"
             ]
         );
         let json = call().success(serde_json::json!({"rows": [1, 2, 3]}));
@@ -103,5 +129,16 @@ mod tests {
         let cut = bounded(&failed, 4, false);
         assert_eq!(texts(&cut), ["much [9 of 13 bytes are left out: the result of the tool is too large]"]);
         assert!(matches!(cut.outcome(), Outcome::Failure(error) if error.error_type() == Some("NotFound")));
+    }
+
+    #[test]
+    fn nothing_gets_around_the_limit() {
+        let size = |result: &ToolResult| serde_json::to_string(&*bounded(result, 1_000, false)).unwrap().len();
+        let many = call().success(vec![""; 100_000]);
+        let long = call().success(vec!["too long"; 10_000]);
+        let of_type = call().failure(ToolError::new("much").with_type("x".repeat(100_000)));
+        for result in [many, long, of_type] {
+            assert!(size(&result) < 2_000, "{}", size(&result));
+        }
     }
 }

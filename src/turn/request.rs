@@ -107,7 +107,7 @@ impl Core {
         });
         let Some(summarizing) = chosen else { return false };
         let begun_ms = self.now_ms();
-        let summary = ExtractiveSummarizer::default().summary(&summarizing);
+        let summary = ExtractiveSummarizer::for_memory(self.setup.memory).summary(&summarizing);
         let is_added = self.manager.add_summary(summary, &summarizing).is_ok();
         if is_added {
             let (outcome, usage) = (SummaryOutcome::Replaced(None), Usage::default());

@@ -6,7 +6,7 @@ use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use super::limit::bounded;
-use crate::manager::ManagerError;
+use crate::manager::{ManagerError, Refusal};
 use crate::message::{Content, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
 
@@ -38,11 +38,12 @@ impl Core {
         let is_known = self.manager.invoked(&id).is_some();
         match self.manager.add_user(content.clone()) {
             Ok(entry) => ear.added(None, entry.message(), &[content]),
-            Err(ManagerError::SecondResult { .. }) => {
+            Err(ManagerError(Refusal::SecondResult { .. })) => {
                 if !self.replaces_unknown(&result) {
                     return Err(ResultRefused::SecondResult);
                 }
-                let late = result.into_owned().with_late_ms(now_ms);
+                let room = self.manager.room_beside_result(&id).min(self.setup.max_result_bytes);
+                let late = bounded(&result, room, self.setup.contents.is_some()).into_owned().with_late_ms(now_ms);
                 if let Some(message) = self.manager.replace_result(&late) {
                     ear.added(None, message, &[late.clone().into()]);
                 }
@@ -58,6 +59,7 @@ impl Core {
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
         // A tool may have acted, so its result must not stay in memory alone.
         self.is_to_be_logged = true;
+        self.is_to_be_stored |= self.setup.tools.get(result.name()).is_some_and(|tool| tool.acting.may_act());
         self.results.notify_waiters();
         Ok(())
     }

@@ -67,3 +67,20 @@ pub(super) fn record_stop(reason: &StopReason) {
 pub(super) fn record_failure(kind: &str) {
     Span::current().record("error.type", kind);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Returns the names of fields in a text.
+    fn fields(text: &str) -> BTreeSet<&str> {
+        let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '_' || c == '.'));
+        words.filter(|word| word.starts_with("gen_ai.") || *word == "error.type").collect()
+    }
+
+    #[test]
+    fn documentation_names_each_field_and_no_other() {
+        let (code, _) = include_str!("spans.rs").split_once("#[cfg(test)]").unwrap();
+        assert_eq!(fields(code), fields(include_str!("../../docs/telemetry.md")));
+    }
+}

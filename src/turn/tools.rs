@@ -13,7 +13,7 @@ use super::spans;
 use crate::clock::{Randomness, SystemRandomness, from_now};
 use crate::memory::{Attempt, ToolUse};
 use crate::message::{Outcome, ToolCall, ToolCallId, ToolResult};
-use crate::model::{LookedUp, NoResult, Tool, ToolContext};
+use crate::model::{NoResult, Tool, ToolContext};
 
 /// How long a tool that may act, but not at most once, waits for the log.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -31,6 +31,22 @@ pub(super) async fn run_tools<H: Host>(host: &H, turn: SpeechId, calls: Vec<Tool
         if !host.with(|core| core.has_open(&ids)) {
             return;
         }
+        changed.await;
+    }
+}
+
+/// Waits for the tools of earlier turns, so that no failure is told while they run. Their deadlines end the wait. Returns
+/// whether there were any.
+pub(super) async fn finish_tools<H: Host>(host: &H, turn: SpeechId) -> bool {
+    let mut has_waited = false;
+    let results = host.with(|core| core.results.clone());
+    loop {
+        // Registered before the check, so that a result in between is not missed.
+        let changed = results.notified();
+        if !host.with(|core| core.turn_of(turn).is_some() && core.tools_used.is_any_awaited()) {
+            return has_waited;
+        }
+        has_waited = true;
         changed.await;
     }
 }
@@ -71,7 +87,7 @@ fn start<H: Host>(host: &H, turn: SpeechId, call: ToolCall, setup: &Setup) {
 /// Runs a tool in a task that outlives the turn, and adds its result whenever that arrives. The service runs an external
 /// tool.
 fn execute<H: Host>(host: H, turn: SpeechId, call: ToolCall, tool: &Tool, tool_timeout: Duration) {
-    if !host.with(|core| core.announce(turn, &call)) {
+    if !host.with(|core| core.announce(turn, &call, tool.acting.may_act())) {
         return host.with(|core| core.end_call(&call, &NoResult::Interrupted));
     }
     let limit = tool.timeout_or(tool_timeout);
@@ -104,27 +120,6 @@ fn execute<H: Host>(host: H, turn: SpeechId, call: ToolCall, tool: &Tool, tool_t
         });
     };
     tokio::spawn(running.instrument(span));
-}
-
-/// Looks up in the background what became of acts whose outcome is unknown, after another process made them.
-pub(crate) fn look_up_lost<H: Host>(host: &H) {
-    let (lost, tools) = host.with(|core| (core.tools_used.lost(), core.setup.tools.clone()));
-    for call in lost {
-        let context = ToolContext::of(host.call_id().as_str(), &call);
-        let Some(looking_up) = tools.get(call.name()).and_then(|tool| tool.look_up(call.clone(), context)) else {
-            continue;
-        };
-        let host = host.clone();
-        tokio::spawn(async move {
-            let result = match looking_up.await {
-                LookedUp::Acted(result) => result,
-                LookedUp::DidNotAct => NoResult::NotFound.of(&call),
-                LookedUp::Unknown => return,
-            };
-            // A result that arrived in the meantime stays.
-            let _ = host.with(|core| core.add_result(&result));
-        });
-    }
 }
 
 impl Core {
@@ -200,10 +195,9 @@ impl Core {
     }
 
     /// Reports that a call runs now. Returns `false` if its turn is over.
-    fn announce(&mut self, turn: SpeechId, call: &ToolCall) -> bool {
-        if self.turn_of(turn).is_none() {
-            return false;
-        }
+    fn announce(&mut self, turn: SpeechId, call: &ToolCall, may_act: bool) -> bool {
+        let Some(running) = self.turn_of(turn) else { return false };
+        running.has_acted |= may_act;
         self.events.push(CallEvent::ToolCalled { id: call.id().clone() });
         self.ear.called(turn, call);
         true

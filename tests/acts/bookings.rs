@@ -16,6 +16,7 @@ use super::world::{Effect, World};
 pub enum Kind {
     /// It may act, and may be repeated.
     Repeatable,
+    RepeatableExternal,
     Once,
     OnceExternal,
     OnceLookedUp,
@@ -25,8 +26,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Repeatable,
+        Self::RepeatableExternal,
         Self::Once,
         Self::OnceExternal,
         Self::OnceLookedUp,
@@ -38,6 +40,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Repeatable => "repeatable",
+            Self::RepeatableExternal => "repeatable_external",
             Self::Once => "once",
             Self::OnceExternal => "once_external",
             Self::OnceLookedUp => "once_looked_up",
@@ -52,7 +55,7 @@ impl Kind {
     }
 
     pub fn acts_once(self) -> bool {
-        self != Self::Repeatable
+        !matches!(self, Self::Repeatable | Self::RepeatableExternal)
     }
 
     fn deduplicates(self) -> bool {
@@ -60,7 +63,7 @@ impl Kind {
     }
 
     pub fn is_external(self) -> bool {
-        matches!(self, Self::OnceExternal | Self::KeyExternal)
+        matches!(self, Self::RepeatableExternal | Self::OnceExternal | Self::KeyExternal)
     }
 
     fn is_looked_up(self) -> bool {
@@ -85,7 +88,7 @@ impl Kind {
                 async move { request.run(&process).await }
             })
         };
-        let tool = tool.same_act(|earlier, later| numbers(earlier).0 == numbers(later).0);
+        let tool = tool.same_act(|earlier, later| holder(earlier) == holder(later));
         let tool = if self.acts_once() { tool.acts_once() } else { tool };
         let tool = if self.deduplicates() { tool.deduplicates_by_key() } else { tool };
         if !self.is_looked_up() {
@@ -113,6 +116,14 @@ impl Kind {
 pub fn numbers(arguments: &Value) -> (u64, usize) {
     let json = serde_json::to_value(arguments).unwrap();
     (json["item_id"].as_u64().unwrap(), json["wish_id"].as_u64().unwrap() as usize)
+}
+
+/// The text that a redactor may replace in the log.
+pub const HOLDER: &str = "Nadia";
+
+/// Returns the holder of an item, who is different for each item.
+fn holder(arguments: &Value) -> serde_json::Value {
+    serde_json::to_value(arguments).unwrap()["holder"].clone()
 }
 
 /// The answer of the service.

@@ -11,8 +11,9 @@ use super::naive::{PLEASE, confirmation};
 use super::process::Process;
 use super::world::{Wish, World};
 
-/// The longest pause between two events of a reply: the time of the log, a tool and the model, and some more.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2 + 15 + 8 + 5);
+/// The longest pause between two events of a reply: the time of the model, the log, a tool and the model again, and some
+/// more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8 + 2 + 15 + 8 + 5);
 
 /// The speed of the voice.
 const BYTES_PER_S: usize = 15;

@@ -101,7 +101,9 @@ fn acts(request: &ModelRequest) -> BTreeSet<(String, u64)> {
         let tool = head.split(' ').find(|word| !word.starts_with('#')).unwrap_or_default();
         let named = fields.split(' ').find_map(|field| field.strip_prefix("item_id="));
         // Older acts have values without names. A missing value is as in the last line that has it.
-        let item = named.or_else(|| fields.split(' ').next()).and_then(|item| item.parse().ok());
+        let item = named
+            .or_else(|| fields.split(' ').find(|field| field.parse::<u64>().is_ok()))
+            .and_then(|item| item.parse().ok());
         last = item.or(last);
         acts.extend(last.map(|item| (tool.to_owned(), item)));
     }

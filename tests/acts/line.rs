@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use verbale::Record;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
-    MemoryLog, Put, WriterLease,
+    MemoryLog, Put, Span, WriterLease,
 };
 
 use super::process::Process;
@@ -69,6 +69,20 @@ impl CallLog for Line {
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         let (log, lease, record) = (self.log(), lease.clone(), record.clone());
         Box::pin(self.send(async move { log.put_record(&lease, &record).await }))
+    }
+
+    fn stores_spans(&self) -> bool {
+        self.log().stores_spans()
+    }
+
+    fn put_span<'a>(
+        &'a self,
+        lease: &'a WriterLease,
+        span: Span,
+        records: &'a [Record],
+    ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
+        let (log, lease, records) = (self.log(), lease.clone(), records.to_vec());
+        Box::pin(self.send(async move { log.put_span(&lease, span, &records).await }))
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

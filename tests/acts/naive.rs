@@ -8,7 +8,7 @@ use verbale::message::{Outcome, Text};
 use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason};
 use verbale::{Content, Message, ToolCall, Value};
 
-use super::bookings::{Kind, numbers};
+use super::bookings::{HOLDER, Kind, numbers};
 use super::check;
 use super::process::Process;
 use super::world::World;
@@ -133,7 +133,12 @@ impl Naive {
         truth.next_call += 1;
         let id = format!("c{}", truth.next_call);
         let (kind, item) = (truth.wishes[wish].kind, truth.wishes[wish].item);
-        let arguments = Value::map([("item_id", Value::from(item)), ("wish_id", Value::from(wish as u64))]).unwrap();
+        let arguments = [
+            ("holder", Value::from(format!("{HOLDER}-{item}"))),
+            ("item_id", Value::from(item)),
+            ("wish_id", Value::from(wish as u64)),
+        ];
+        let arguments = Value::map(arguments).unwrap();
         ToolCall::new(id.as_str(), kind.name(), arguments).unwrap()
     }
 

@@ -10,10 +10,10 @@ use tokio::time::{sleep, timeout};
 use verbale::call::{CallBuilder, CallSession};
 use verbale::clock::{SequentialIds, SystemIds};
 use verbale::conversation::{CallEvent, Observer};
-use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
+use verbale::log::{CallHeader, CallId, LogWriter, Redaction, WriterSettings};
 use verbale::{Message, MessageWrapper, PlainMessage};
 
-use super::bookings::Kind;
+use super::bookings::{HOLDER, Kind};
 use super::caller;
 use super::check;
 use super::line::Line;
@@ -80,7 +80,13 @@ impl Process {
     fn writer(&self) -> LogWriter {
         let line = Arc::new(Line { process: self.clone() });
         let randomness = Arc::new(verbale::clock::SeededRandomness::from(self.number()));
-        let settings = WriterSettings::default().with_randomness(randomness);
+        let mut settings = WriterSettings::default().with_randomness(randomness);
+        if self.world().plan().redacts {
+            settings = settings.with_redactor(Arc::new(|text: &str| {
+                let found = text.match_indices(HOLDER);
+                Ok(found.map(|(at, name)| Redaction::new(at..at + name.len(), "[name]")).collect())
+            }));
+        }
         let (writer, task) = LogWriter::new(line, settings);
         tokio::spawn(task.run());
         writer

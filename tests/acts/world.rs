@@ -62,6 +62,8 @@ pub struct Plan {
     /// Whether a caller may want an item again, once it is confirmed.
     pub wants_again: bool,
     pub kinds: Vec<Kind>,
+    /// Whether the log has redacted arguments.
+    pub redacts: bool,
     pub wishes: u64,
     /// When the log is away, in ms since the beginning.
     pub away: Vec<std::ops::Range<u64>>,
@@ -124,7 +126,8 @@ impl World {
             interruptions: level([0, 20, 50]),
             slowest_ms: level([2_000, 12_000, 30_000]),
             wants_again: below(3) == 0,
-            kinds: Kind::ALL.into_iter().filter(|_| below(2) == 0).chain([Kind::ALL[below(7) as usize]]).collect(),
+            kinds: Kind::ALL.into_iter().filter(|_| below(2) == 0).chain([Kind::ALL[below(8) as usize]]).collect(),
+            redacts: seed.is_multiple_of(3),
             wishes: 1 + below(4),
             away,
             lives: 1 + below(4),
@@ -133,7 +136,7 @@ impl World {
         let shared = Shared {
             dice,
             begun: Instant::now(),
-            log: Arc::default(),
+            log: Arc::new(if seed.is_multiple_of(2) { MemoryLog::new() } else { MemoryLog::new().with_spans() }),
             plan: plan.clone(),
             is_calm: AtomicBool::new(false),
             truth: Mutex::default(),

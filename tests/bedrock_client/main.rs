@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::model::{Failure, Model, ModelError, ModelEvent, ModelRequest, Partial, ToolSpec};
 use verbale::testing::FakeBedrock;
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Value};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
 const NOVA: &str = "eu.amazon.nova-lite-v1:0";
@@ -48,11 +48,7 @@ fn window(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
 
 fn tool(name: &str) -> ToolSpec {
     let properties: Json = (0..9).map(|number| (format!("property_{number}"), json!({"type": "string"}))).collect();
-    ToolSpec {
-        name: name.parse().unwrap(),
-        description: "Looks up a parcel.".into(),
-        input_schema: Value::try_from(json!({"type": "object", "properties": properties})).unwrap(),
-    }
+    ToolSpec::new(name, "Looks up a parcel.", json!({"type": "object", "properties": properties})).unwrap()
 }
 
 async fn ask(model: &BedrockModel, request: ModelRequest) -> Result<Vec<ModelEvent>, (Vec<ModelEvent>, ModelError)> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::sleep;
-use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SessionError, SpeechId};
+use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SpeechId};
 use verbale::conversation::CallEvent;
 use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, LogWriter, MemoryLog, Redaction, WriterSettings};
 use verbale::message::ResultContent;
@@ -15,18 +15,18 @@ use verbale::{MessagesManager, PlainMessage, Value};
 
 use crate::support::{START_MS, Scripted, Step, builder, calls, pass, read, shown, window, words};
 
-fn id() -> CallId {
+pub fn id() -> CallId {
     CallId::new("CA1").unwrap()
 }
 
 /// A log that can be away.
-struct Log {
-    log: Arc<FaultyLog<MemoryLog>>,
+pub struct Log {
+    pub log: Arc<FaultyLog<MemoryLog>>,
     is_away: Arc<AtomicBool>,
 }
 
 impl Log {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let is_away = Arc::new(AtomicBool::new(false));
         let away = is_away.clone();
         let fault = move |method: &str, _: Option<&CallId>, _| {
@@ -35,15 +35,15 @@ impl Log {
         Self { log: Arc::new(FaultyLog::new(MemoryLog::new(), fault)), is_away }
     }
 
-    fn set_away(&self, is_away: bool) {
+    pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::SeqCst);
     }
 
-    fn open(&self, model: &Scripted, tool: Tool) -> CallSession {
+    pub fn open(&self, model: &Scripted, tool: Tool) -> CallSession {
         self.open_with(model, tool, WriterSettings::default())
     }
 
-    fn open_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
+    pub fn open_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
         let (writer, task) = LogWriter::new(self.log.clone(), settings);
         tokio::spawn(task.run());
         let call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
@@ -51,25 +51,25 @@ impl Log {
     }
 
     /// Takes the call over, as another process does after this one has died.
-    async fn resume(&self, model: &Scripted, tool: Tool) -> CallSession {
+    pub async fn resume(&self, model: &Scripted, tool: Tool) -> CallSession {
         self.resume_with(model, tool, WriterSettings::default()).await
     }
 
-    async fn resume_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
+    pub async fn resume_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
         let (writer, task) = LogWriter::new(self.log.clone(), settings);
         tokio::spawn(task.run());
         let (manager, call) = writer.resume::<PlainMessage>(&id(), Duration::from_secs(5)).await.unwrap();
         builder(model).tool(tool).log(call).resume(manager).unwrap()
     }
 
-    async fn stored(&self) -> String {
+    pub async fn stored(&self) -> String {
         self.log.read_call(&id()).await.unwrap().records.iter().map(|r| serde_json::to_string(r).unwrap()).collect()
     }
 }
 
 /// A booking system that counts its effects.
 #[derive(Clone, Default)]
-struct Bookings {
+pub struct Bookings {
     began: Arc<AtomicUsize>,
     done: Arc<AtomicUsize>,
     keys: Arc<Mutex<Vec<String>>>,
@@ -77,7 +77,7 @@ struct Bookings {
 
 impl Bookings {
     /// A tool that takes some time.
-    fn tool(&self, takes_ms: u64) -> Tool {
+    pub fn tool(&self, takes_ms: u64) -> Tool {
         let bookings = self.clone();
         let schema = Value::map([("type", Value::from("object"))]).unwrap();
         Tool::raw(ToolSpec::new("book", "Books a flight.", schema).unwrap(), move |_: Value, context: ToolContext| {
@@ -92,14 +92,14 @@ impl Bookings {
         })
     }
 
-    fn counts(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         (self.began.load(Ordering::SeqCst), self.done.load(Ordering::SeqCst))
     }
 }
 
 /// Keeps the events of a call.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<CallEvent>>>);
+pub struct Seen(pub Arc<Mutex<Vec<CallEvent>>>);
 
 impl verbale::conversation::Observer for Seen {
     fn observe(&self, _: &CallId, event: &CallEvent) {
@@ -107,7 +107,7 @@ impl verbale::conversation::Observer for Seen {
     }
 }
 
-async fn ask(call: &CallSession, said: &str) -> String {
+pub async fn ask(call: &CallSession, said: &str) -> String {
     call.caller_said(said).unwrap();
     read(call.reply().unwrap()).await.0
 }
@@ -211,7 +211,7 @@ async fn other_tools_wait_a_little_and_report_it() {
 async fn tool_that_acts_once_needs_a_log() {
     let bookings = Bookings::default();
     let refused = builder(&Scripted::default()).tool(bookings.tool(0).acts_once()).open().unwrap_err();
-    assert!(matches!(refused, SessionError::NotLogged { .. }), "{refused}");
+    assert!(refused.to_string().contains("acts once, which needs a log"), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]

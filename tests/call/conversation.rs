@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallBuilder, CallSession, ReplyEnd, SessionError};
+use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::conversation::ConversationErrorKind::InUse;
 use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
@@ -44,7 +44,7 @@ async fn live_call_is_found_among_conversations() {
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
     // Only one owner may take the turns.
-    assert!(matches!(CallBuilder::of(&conversation).open(), Err(SessionError::InUse)));
+    assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), InUse);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
@@ -87,6 +87,11 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
         edit.add_system("The office closes at six.").unwrap();
+        let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
+        assert_eq!(
+            edit.set_data(&unknown, "ticket", 7).unwrap_err().kind(),
+            verbale::conversation::ConversationErrorKind::NotFound
+        );
     });
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
@@ -224,10 +229,18 @@ async fn each_reply_has_a_turn_record() {
     assert_eq!([ends("complete"), ends("cut"), ends("interrupted"), ends("failed")], [1, 1, 1, 0]);
     let print = call.conversation().read(|manager| manager.to_string());
     let shown: Vec<_> = print.lines().filter_map(|line| line.split_once("turn={")?.1.split_once('}')).collect();
-    let shown: Vec<_> = shown.into_iter().map(|(turn, _)| turn).collect();
-    assert!(shown[0].starts_with("complete, default end 300 ms failed: cut, default first token "), "{shown:?}");
-    assert!(shown[1].starts_with("cut maxTokens, default first token 100 ms end 100 ms tokens "), "{shown:?}");
-    assert_eq!(shown[2], "interrupted, default");
+    let without_hashes = |(turn, _): (&str, &str)| {
+        let words: Vec<_> = turn.split(' ').collect();
+        let follows_prompt = |&at: &usize| at == 0 || words[at - 1] != "prompt";
+        (0..words.len()).filter(follows_prompt).map(|at| words[at]).collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<_> = shown.into_iter().map(without_hashes).collect();
+    assert!(
+        shown[0].starts_with("complete, default prompt end 300 ms failed: cut, default prompt first "),
+        "{shown:?}"
+    );
+    assert!(shown[1].starts_with("cut maxTokens, default prompt first token 100 ms end 100 ms tokens "), "{shown:?}");
+    assert_eq!(shown[2], "interrupted, default prompt");
     // The record is in the JSON, and it can be restored.
     let (json, restored) = call.conversation().read(|manager| {
         let records = manager.records();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use verbale::Value;
-use verbale::call::{CallBuilder, CallSettings, Played, ReplyEnd, SessionError, Utterance};
-use verbale::conversation::{CallEvent, Observer};
+use verbale::call::{CallBuilder, CallSettings, Played, ReplyEnd, Utterance};
+use verbale::conversation::{CallEvent, ConversationErrorKind, Observer};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 
@@ -90,8 +90,8 @@ async fn closing_call_starts_nothing_new() {
         pass(500).await;
         assert_eq!(why_ignored(call.caller_said("Hello?").unwrap()), CLOSED);
         assert_eq!(why_ignored(call.caller_started_speaking(call.now_ms())), CLOSED);
-        assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
-        assert_eq!(call.say("Hello?").unwrap_err(), SessionError::Closed);
+        assert_eq!(call.reply().unwrap_err().kind(), ConversationErrorKind::Closed);
+        assert_eq!(call.say("Hello?").unwrap_err().kind(), ConversationErrorKind::Closed);
         assert!(!call.is_answerable());
     });
     assert!(closed.unwrap().unstored.is_empty());
@@ -314,9 +314,23 @@ async fn late_start_of_speech_is_no_barge_in() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn barge_in_counts_though_the_clock_of_its_report_is_behind() {
+    let call = call(&Scripted::new([words("I am fine, and I would like to know how you are.")]));
+    pass(1_000).await;
+    call.caller_said(Utterance::new("How are you?").with_times(START_MS + 100, START_MS + 900)).unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms());
+    pass(1_500).await;
+    assert!(call.caller_started_speaking(call.now_ms() - 5_000).is_applied());
+    assert_eq!(call.conversation().metrics().barge_ins, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn words_before_any_audio_are_no_barge_in() {
     let call = call(&Scripted::new([words("I am fine."), words("I am fine.")]));
-    assert!(matches!(call.say(" \n").unwrap_err(), SessionError::Manager(_)));
+    assert_eq!(call.say(" \n").unwrap_err().kind(), ConversationErrorKind::Refused);
     call.caller_said("How are you?").unwrap();
     drop(call.reply().unwrap());
     call.caller_said("Hello?").unwrap();

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use verbale::call::{CallSession, SpeechId};
+use tokio::time::Instant;
+use verbale::call::{CallBuilder, CallSession, SpeechId};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{
     CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, Spool, SpoolSettings, WriterSettings,
@@ -55,6 +56,32 @@ async fn each_turn_is_logged_and_close_waits_for_the_log() {
     assert_eq!(header.call_end(), Some(&call_end));
 }
 
+#[tokio::test(start_paused = true)]
+async fn reopened_call_keeps_its_lease() {
+    let renewals = Arc::new(AtomicUsize::new(0));
+    let counted = renewals.clone();
+    let log = Arc::new(FaultyLog::new(MemoryLog::new(), move |method: &str, _: Option<&CallId>, _| {
+        counted.fetch_add(usize::from(method == "change_call"), Ordering::SeqCst);
+        None
+    }));
+    let settings = WriterSettings::default().with_lease_renewal(Duration::from_secs(10));
+    let (writer, task) = LogWriter::new(log, settings);
+    tokio::spawn(task.run());
+    let first = open(&Scripted::default(), &writer);
+    first.close("hangup", Duration::from_secs(5)).await.unwrap();
+    let renewed = async || {
+        let before = renewals.load(Ordering::SeqCst);
+        pass(60_000).await;
+        renewals.load(Ordering::SeqCst) - before
+    };
+    assert_eq!(renewed().await, 0);
+    let again = CallBuilder::of(first.conversation()).open().unwrap();
+    let count = renewed().await;
+    assert!((4..=6).contains(&count), "{count}");
+    again.close("hangup", Duration::from_secs(5)).await.unwrap();
+    assert_eq!(renewed().await, 0);
+}
+
 /// Opens a call with a spool in a log that stores spans, and counts its puts.
 fn counted(model: &Scripted, spool: Option<Arc<Spool>>) -> (CallSession, Arc<MemoryLog>, Arc<AtomicUsize>) {
     let (log, puts) = (Arc::new(MemoryLog::new().with_spans()), Arc::new(AtomicUsize::new(0)));
@@ -103,19 +130,61 @@ async fn turn_is_put_once_with_the_greeting_and_its_playback() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_waits_two_seconds_without_a_spool() {
-    let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?")]), None);
-    pass(1_000).await;
-    assert_eq!(puts.load(Ordering::SeqCst), 1, "the system prompt");
+async fn turn_waits_thirty_seconds_without_a_spool() {
+    let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?"), words("Bye.")]), None);
+    pass(20_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 0, "the system prompt belongs to the first turn");
     let speech = replied(&call).await;
     call.playback_started(speech, call.now_ms());
-    pass(2_500).await;
+    pass(5_000).await;
+    call.playback_finished(speech, call.now_ms());
+    pass(1_000).await;
+    assert_eq!(puts.load(Ordering::SeqCst), 1);
+    assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
+    // A longer turn is put before it ends, and again.
+    let speech = replied(&call).await;
+    call.playback_started(speech, call.now_ms());
+    pass(31_000).await;
     assert_eq!(puts.load(Ordering::SeqCst), 2);
-    assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 3);
+    assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 5);
     call.playback_finished(speech, call.now_ms());
     pass(1_000).await;
     assert_eq!(puts.load(Ordering::SeqCst), 3);
     assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
+}
+
+#[tokio::test(start_paused = true)]
+async fn outcome_of_an_act_is_stored_at_once_without_a_spool() {
+    for spool in [None, Some(Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap()))] {
+        for acts in [true, false] {
+            let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
+            let spec = verbale::model::ToolSpec::new("book", "Books.", schema).unwrap();
+            let tool = Tool::raw(spec, async |_: verbale::Value, _| {
+                Ok::<_, verbale::model::ToolError>(vec![verbale::message::ResultContent::from("BOOKED-78")])
+            });
+            let tool = if acts { tool.acts_once() } else { tool.read_only() };
+            let log = Arc::new(MemoryLog::new().with_spans());
+            let settings = spool.iter().cloned().fold(WriterSettings::default(), WriterSettings::with_spool);
+            let (writer, task) = LogWriter::new(log.clone(), settings);
+            tokio::spawn(task.run());
+            let log_call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+            let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
+            let call = builder(&model).tool(tool).log(log_call).open().unwrap();
+            let speech = replied(&call).await;
+            call.playback_started(speech, call.now_ms());
+            pass(1_000).await;
+            let stored: String = log
+                .read_call(&id())
+                .await
+                .unwrap()
+                .records
+                .iter()
+                .map(|it| serde_json::to_string(it).unwrap())
+                .collect();
+            let is_stored = acts && spool.is_none();
+            assert_eq!((stored.contains("BOOKED-78"), stored.contains("Done.")), (is_stored, false), "{stored}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,4 +340,20 @@ async fn observer_sees_how_durable_the_call_is() {
         pass(60_000).await;
         assert_eq!(levels.take(), [Durability::Stored]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn close_and_finish_end_at_their_deadline_if_the_task_of_the_log_never_runs() {
+    const LIMIT: Duration = Duration::from_secs(5);
+    let (writer, _task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+    turn(&call, "How are you?").await;
+    let started = Instant::now();
+    let closed = call.close("hangup", LIMIT).await.unwrap();
+    assert!(started.elapsed() <= LIMIT, "{:?}", started.elapsed());
+    assert!(closed.not_accepted.is_none() && !closed.unstored.is_empty(), "{closed:?}");
+
+    let started = Instant::now();
+    let unstored = call.conversation().finish("over", LIMIT).await.unwrap();
+    assert!(started.elapsed() <= LIMIT && !unstored.is_empty(), "{:?}: {unstored:?}", started.elapsed());
 }

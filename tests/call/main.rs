@@ -23,3 +23,4 @@ mod summaries;
 mod support;
 mod threads;
 mod tools;
+mod unknown;

@@ -71,7 +71,7 @@ fn script(dice: &Dice) -> Vec<Vec<Step>> {
             0 => Step::Hang,
             1 => Step::Fail(Failure::Cut),
             2 => Step::Fail(Failure::Throttled),
-            3 => Step::Fail(Failure::TimedOut { wait: Wait::NextEvent, after: Duration::from_secs(1) }),
+            3 => Step::Fail(Failure::TimedOut { wait: Wait::default(), after: Duration::from_secs(1) }),
             // No stop.
             4 => Step::Wait(1),
             5..8 => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, Effect, Played};
-use verbale::conversation::{Config, Conversation, Retention};
+use verbale::call::{CallSession, Played};
+use verbale::conversation::{Config, Conversation};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::HeardSource;
 use verbale::model::{StopReason, Tool, ToolSpec};
@@ -30,7 +30,8 @@ fn open(model: &Scripted, log: &Arc<MemoryLog>, config: impl FnOnce(Config) -> C
     let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
     let spec = |name: &str, text: &str| ToolSpec::new(name, text, schema.clone()).unwrap();
     let ship = Tool::external(spec("ship", "Another service ships.")).acts_once();
-    call.tool(Tool::raw(spec("book", "It books."), book)).tool(ship).open().unwrap()
+    let track = Tool::external(spec("track", "Another service looks.")).read_only();
+    call.tool(Tool::raw(spec("book", "It books."), book)).tool(ship).tool(track).open().unwrap()
 }
 
 async fn turns(call: &CallSession, count: usize) {
@@ -92,31 +93,33 @@ async fn fork_knows_what_left_memory_before() {
     assert!(memory.contains("#1 book succeeded") && memory.contains("mia_li_3668"), "{:?}", memory.as_str());
 }
 
-/// Another service may report the outcome of an act long after its time.
+/// Another service may report the outcome of its call long after its time.
 #[tokio::test(start_paused = true)]
-async fn unknown_act_stays_until_its_outcome_is_known() {
-    let log = Arc::new(MemoryLog::new());
-    let model = Scripted::new([calls("One moment. ", "c1", "ship"), words("I do not know yet.")]);
-    let call = open(&model, &log, |config| config);
-    turns(&call, 1).await;
-    pass(30_000).await;
-    turns(&call, 12).await;
-    assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
-    let of_call = ToolCall::new("c1", "ship", verbale::Value::Null).unwrap();
-    assert_eq!(call.tool_result(of_call.success(["parcel 7"])), Effect::Applied);
-    turns(&call, 12).await;
-    assert!(in_memory(call.conversation()) <= 14, "{}", in_memory(call.conversation()));
-    call.close("hangup", Duration::from_secs(5)).await.unwrap();
-    let records = log.read_call(call.conversation().id()).await.unwrap().records;
-    assert!(serde_json::to_string(&records).unwrap().contains("parcel 7"));
-    let memory = model.requests().last().unwrap().memory.clone().unwrap();
-    assert!(memory.contains("#1 ship succeeded"), "{:?}", memory.as_str());
+async fn call_of_another_service_stays_until_its_outcome_is_known() {
+    for tool in ["ship", "track"] {
+        let log = Arc::new(MemoryLog::new());
+        let model = Scripted::new([calls("One moment. ", "c1", tool), words("I do not know yet.")]);
+        let call = open(&model, &log, |config| config);
+        turns(&call, 1).await;
+        pass(30_000).await;
+        turns(&call, 12).await;
+        assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
+        let of_call = ToolCall::new("c1", tool, verbale::Value::Null).unwrap();
+        assert!(call.tool_result(of_call.success(["parcel 7"])).is_applied());
+        turns(&call, 12).await;
+        assert!(in_memory(call.conversation()) <= 14, "{}", in_memory(call.conversation()));
+        call.close("hangup", Duration::from_secs(5)).await.unwrap();
+        let records = log.read_call(call.conversation().id()).await.unwrap().records;
+        assert!(serde_json::to_string(&records).unwrap().contains("parcel 7"));
+        let memory = model.requests().last().unwrap().memory.clone().unwrap();
+        assert!(memory.contains(&format!("#1 {tool} succeeded")), "{:?}", memory.as_str());
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn everything_stays_if_it_is_to_or_if_nothing_is_logged() {
     let (model, log) = (Scripted::default(), Arc::new(MemoryLog::new()));
-    let call = open(&model, &log, |config| config.with_retention(Retention::Everything));
+    let call = open(&model, &log, |config| config.with_all_messages(true));
     turns(&call, 20).await;
     assert_eq!(call.conversation().read(MessagesManager::pruned), 0);
     let unlogged = builder(&model).config(policy).open().unwrap();
@@ -141,7 +144,7 @@ async fn late_report_reaches_the_log_or_is_ignored() {
     let report = |speech| call.playback_interrupted(speech, Played::Words("Your order".to_owned()), call.now_ms());
     let speech = interrupted().await;
     assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
-    assert_eq!(report(speech), Effect::Applied);
+    assert!(report(speech).is_applied());
     pass(5_000).await;
     let records = log.read_call(call.conversation().id()).await.unwrap().records;
     let heard = |record: &Record| record.heard().is_some_and(|heard| heard.source() == HeardSource::WordTiming);

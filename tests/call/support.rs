@@ -195,10 +195,8 @@ pub const SUPERSEDED: &str = "an earlier report about the speech is final or mor
 
 /// Returns the reason why an event changed nothing.
 pub fn why_ignored(effect: Effect) -> String {
-    match effect {
-        Effect::Applied => panic!("the event is applied"),
-        Effect::Ignored(ignored) => ignored.to_string(),
-    }
+    assert!(!effect.is_applied(), "the event is applied");
+    effect.to_string()
 }
 
 /// Reads a reply to its end and returns its text.

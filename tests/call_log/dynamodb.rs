@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use std::sync::Arc;
 use verbale::clock::ManualClock;
-use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Item, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
 use verbale::message::Map;
@@ -19,7 +19,7 @@ pub async fn log() -> DynamoLog {
 
 pub async fn log_and_client() -> (DynamoLog, Client) {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     (DynamoLog::new(client.clone()), client)
 }
 

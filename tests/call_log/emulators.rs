@@ -15,7 +15,7 @@ use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use serde_json::json;
 use tokio::net::TcpSocket;
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
-use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
+use verbale::dynamodb::{DynamoLog, create_table, log_client};
 use verbale::log::CallLog;
 use verbale::testing::call_log_conformance;
 use verbale::{MessageId, Record};
@@ -41,7 +41,7 @@ fn moto_keeps_the_contract_in_tables_of_the_templates() {
             let client = client(&url);
             let found = client.describe_table().table_name(table).send().await;
             assert!(found.is_ok(), "no template created table {table}");
-            create_table(&client, &Table::default().with_name(table)).await.unwrap();
+            create_table(&client, table).await.unwrap();
         });
         keeps_the_contract(table, || DynamoLog::new(client(&url)).with_table(table));
     }
@@ -114,7 +114,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 fn new_table(client: &Client) -> String {
     let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms()));
     let name = format!("verbale-{id}");
-    block_on(async { create_table(client, &Table::default().with_name(name.as_str())).await.unwrap() });
+    block_on(async { create_table(client, &name).await.unwrap() });
     name
 }
 

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpRequest;
@@ -14,9 +15,13 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use tokio::sync::oneshot;
+use verbale::PlainMessage;
 use verbale::Record;
 use verbale::dynamodb::{Cost, DynamoLog, Item};
-use verbale::log::{CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Put, WriterLease};
+use verbale::log::{
+    CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LogWriter, LoggedCall, Put, WriterLease,
+    WriterSettings,
+};
 
 use super::dynamodb::{items, log_and_client};
 use super::support::{START_MS, assert_fenced, call, call_end, header, message, open, put_as, read, summary};
@@ -202,7 +207,7 @@ async fn late_write_is_read_by_the_new_writer_or_never() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_of_two_concurrent_takeovers_is_fenced() {
     for number in 0.. {
         let (log, client, old) = logged().await;
@@ -241,7 +246,7 @@ async fn one_of_two_concurrent_takeovers_is_fenced() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn call_erased_during_a_takeover_stays_erased() {
     for number in 0.. {
         let (log, client, old) = logged().await;
@@ -336,7 +341,7 @@ async fn failed_change_can_be_repeated() {
     assert_repeatable(nothing, erase).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn failed_takeover_can_be_repeated() {
     for number in 0.. {
         for event in [Event::Lost, Event::Unanswered] {
@@ -413,4 +418,67 @@ async fn takeover_costs_one_write_per_item_and_later_puts_cost_the_same() {
         let cost = cost_of(before);
         assert_eq!((put, cost.requests, cost.write_units as u32), (Put::Written, 1, 1));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hold_before_each_request_of_a_takeover_is_kept() {
+    for by_writer in [false, true] {
+        for number in 0.. {
+            let (log, client) = log_and_client().await;
+            let old = open(&log, &header("CA1", START_MS).with_expires_at(9_999_999_999)).await;
+            put_as(&log, &old, &begun()).await;
+            let (holder, call_id) = (log.clone(), old.call_id().clone());
+            let event = Event::Before(Box::pin(async move {
+                holder.change_call(&call_id, &CallChange::Hold).await.unwrap();
+            }));
+            let disturbed = Disturbed::new(&client, number, event);
+            let lease = if by_writer {
+                let (writer, task) = LogWriter::new(Arc::new(disturbed.log.clone()), WriterSettings::default());
+                tokio::spawn(task.run());
+                let (_, call) = writer.resume::<PlainMessage>(old.call_id(), Duration::from_secs(30)).await.unwrap();
+                call.lease().clone()
+            } else {
+                match disturbed.log.resume_call(old.call_id()).await {
+                    Ok(resumed) => resumed.lease().unwrap(),
+                    Err(error) => {
+                        assert!(number == 1 && error.is_retryable(), "{error} before request {number}");
+                        log.resume_call(old.call_id()).await.unwrap().lease().unwrap()
+                    }
+                }
+            };
+            if !disturbed.has_happened() {
+                assert!(number > 8, "{number} requests");
+                break;
+            }
+            let call = log.read_call(old.call_id()).await.unwrap();
+            assert!(call.header.unwrap().is_held(), "before request {number}");
+            assert_eq!(call.records, begun());
+            let expires = items(&client).await.iter().any(|item| item.contains_key("expires_at"));
+            assert!(!expires, "an item of a held call expires, before request {number}");
+            assert_fenced(&log, &old, &[message(5, 1)], lease.epoch()).await;
+            assert_eq!(put_as(&log, &lease, &[message(5, 1)]).await, [Put::Written]);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn takeover_at_once_respects_a_candidate_until_it_is_silent() {
+    let (log, client, old) = logged().await;
+    // The candidate waits at a stamp, and shows that it is alive.
+    let disturbed = Disturbed::new(&client, 4, Event::Before(Box::pin(tokio::time::sleep(Duration::from_secs(600)))));
+    let (writer, task) = LogWriter::new(Arc::new(disturbed.log.clone()), WriterSettings::default());
+    tokio::spawn(task.run());
+    let call_id = old.call_id().clone();
+    let candidate = tokio::spawn(async move {
+        drop(writer.resume::<PlainMessage>(&call_id, Duration::from_secs(3_600)).await);
+    });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(disturbed.has_happened());
+    for _ in 0..3 {
+        let error = log.resume_call(old.call_id()).await.unwrap_err();
+        assert!(error.is_retryable() && error.to_string().contains("another process is taking it over"), "{error}");
+    }
+    candidate.abort();
+    let resumed = log.resume_call(old.call_id()).await.unwrap();
+    assert_eq!((resumed.records, resumed.header.unwrap().epoch()), (begun(), 3));
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::{CallBuilder, CallSession};
 use verbale::clock::{Clock, SequentialIds};
-use verbale::conversation::{Config, Retention};
+use verbale::conversation::Config;
 use verbale::log::CallWriter;
 use verbale::memory::ModelSummarizer;
 use verbale::message::{ResultContent, ToolName};
@@ -69,7 +69,7 @@ impl Airline {
         let config = |config: Config| {
             // The recordings are typed chats with up to 26 tool calls in a row.
             let config = config.with_policy(policy).with_max_window(1_000_000).with_max_tool_rounds(27);
-            config.with_first_token_timeout(Duration::from_secs(60)).with_retention(Retention::Everything)
+            config.with_first_token_timeout(Duration::from_secs(60)).with_all_messages(true)
         };
         let call = CallBuilder::new(model)
             .system(system)

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use verbale::call::{CallSession, Reply, ReplyEnd, ReplyEvent};
 use verbale::conversation::CallMetrics;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
 use verbale::message::ToolError;
@@ -39,7 +39,7 @@ async fn recorded_conversations_replay_without_loss() {
         return;
     }
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let log = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::contents::{Blob, ContentError, ContentStore};
-use verbale::dynamodb::{Cost, DynamoContents, Item, Table as Definition, create_table, item_size};
+use verbale::dynamodb::{Cost, DynamoContents, Item, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 
 use super::owner;
@@ -18,7 +18,7 @@ pub struct Table {
 
 pub async fn table() -> Table {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Definition::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     Table { client }
 }
 

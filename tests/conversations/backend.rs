@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 use verbale::clock::{IdSource, ManualClock};
-use verbale::conversation::{Conversation, Conversations, Found, HistoryQuery, LogScope, QueryError, query_log};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::conversation::{Conversation, ConversationError, Conversations, Found, HistoryQuery, LogScope, query_log};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, Day, JsonLines, MemoryLog, WriterLease};
 use verbale::{Contents, LastMessage, MessageId, Role};
@@ -42,7 +42,7 @@ impl Backend {
             }
             Self::DynamoDb => {
                 let client = EmbeddedDynamo::in_memory().unwrap().client();
-                create_table(&client, &Table::default()).await.unwrap();
+                create_table(&client, "verbale").await.unwrap();
                 Some((Arc::new(DynamoLog::new(client)), None))
             }
         };
@@ -76,7 +76,7 @@ impl Fixture {
     }
 
     /// Runs a query. Over a log, checks that the scopes by id and by day return the same.
-    pub async fn find(&self, query: &HistoryQuery) -> Result<Vec<Found>, QueryError> {
+    pub async fn find(&self, query: &HistoryQuery) -> Result<Vec<Found>, ConversationError> {
         let Some((log, _)) = &self.log else { return self.conversations.query(query) };
         let all = self.conversations.list();
         for conversation in &all {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{Conversation, ConversationErrorKind, Conversations};
-use verbale::log::{CallId, CallLog, MemoryLog};
+use verbale::log::{CallId, CallLog, LogError, MemoryLog};
 use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Prune, Role, Timing, ToolCall, Value};
 
 use super::backend::{Fixture, START_MS, ScatteredIds, everything, id, texts, write};
@@ -206,7 +206,10 @@ async fn log_that_fails_is_an_error() {
     assert_eq!(conversations.query_with_log(&everything()).await.unwrap().found.len(), 4);
     write(&*log, &conversation).await;
     let error = conversations.query_with_log(&everything()).await.unwrap_err();
-    assert!(error.is_retryable() && error.to_string().starts_with("cannot read call a;"), "{error}");
+    assert!(
+        error.log_error().is_some_and(LogError::is_retryable) && error.to_string().starts_with("cannot read call a;"),
+        "{error}"
+    );
     assert_eq!(conversations.query(&everything()).unwrap().len(), 2);
 }
 

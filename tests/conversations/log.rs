@@ -176,7 +176,7 @@ async fn call_that_cannot_be_read_is_an_error() {
     }
     let scope = LogScope::of_calls(["a", "b", "c"].map(id));
     let error = query_log(&log, &scope, &everything().with_limit(1)).await.unwrap_err();
-    assert!(error.is_retryable());
+    assert!(error.log_error().is_some_and(LogError::is_retryable));
     assert_eq!(
         error.to_string(),
         "cannot read call b; the source of this error has the reason; fix it, then query again"

@@ -234,7 +234,7 @@ async fn invalid_query_is_refused(fixture: Fixture) {
     ] {
         let error = fixture.find(&query).await.unwrap_err();
         assert_eq!(error.to_string(), expected);
-        assert!(!error.is_retryable());
+        assert!(!error.log_error().is_some_and(verbale::log::LogError::is_retryable));
         // It is refused even if no message would be searched.
         assert!(fixture.find(&query.with_conversation(id("nobody"))).await.is_err());
     }

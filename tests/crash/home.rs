@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Config, Credentials, Region};
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
-use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
+use verbale::dynamodb::{DynamoLog, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{LogWriter, Spool, SpoolSettings, WriterSettings, WriterTask};
 
@@ -19,7 +19,7 @@ pub struct Home {
 
 impl Home {
     pub async fn make(&self) {
-        create_table(&self.dynamo().client(), &Table::default()).await.unwrap();
+        create_table(&self.dynamo().client(), "verbale").await.unwrap();
     }
 
     /// The log, or a log without a table.
@@ -76,6 +76,6 @@ pub fn moto() -> Option<String> {
 pub async fn make_table(url: &str, prefix: &str) -> String {
     let id = verbale::MessageId::from(SystemIds.next_id(SystemClock.now_ms()));
     let name = format!("{prefix}-{id}");
-    create_table(&client(url), &Table::default().with_name(name.as_str())).await.unwrap();
+    create_table(&client(url), &name).await.unwrap();
     name
 }

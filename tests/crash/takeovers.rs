@@ -329,14 +329,8 @@ impl Round {
             let task = tokio::spawn(task.run());
             let unstored = writer.flush(HANGS).await;
             assert!(unstored.iter().all(|unstored| unstored.is_dead_letter), "{repeat}: {unstored:?}");
-            let records: Vec<Record> = writer
-                .dead_letters()
-                .list(None)
-                .await
-                .unwrap()
-                .into_iter()
-                .filter_map(|letter| letter.record)
-                .collect();
+            let records: Vec<Record> =
+                writer.dead_letters(None).await.unwrap().into_iter().filter_map(|letter| letter.record).collect();
             let (kept, table) = (known(&records), known(&self.logged(&log).await.records));
             for (id, change) in self.printed.spooled.get(owner.name).into_iter().flatten() {
                 let is_stored = knows(&table, id, *change);

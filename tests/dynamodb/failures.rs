@@ -11,7 +11,7 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use aws_smithy_types::body::SdkBody;
-use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
+use verbale::dynamodb::{DynamoLog, create_table, log_client};
 use verbale::log::{CallLog, LogErrorKind};
 
 use super::{call, lease, message};
@@ -125,7 +125,7 @@ async fn error_never_shows_the_existing_item() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_an_active_table_ends_after_a_minute() {
     let making = client(|_| answer(200, r#"{"Table":{"TableStatus":"CREATING"}}"#));
-    let error = create_table(&making, &Table::default()).await.unwrap_err();
+    let error = create_table(&making, "verbale").await.unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Unavailable);
     assert_eq!(
         error.to_string(),
@@ -152,7 +152,7 @@ async fn creation_waits_until_the_table_is_active() {
         "DescribeTimeToLive" => answer(400, UNKNOWN_OPERATION),
         _ => panic!("unexpected request: {operation}"),
     });
-    create_table(&making, &Table::default()).await.unwrap();
+    create_table(&making, "verbale").await.unwrap();
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn server_without_time_to_live_is_accepted() {
             "UpdateTimeToLive" if status == 200 => answer(400, UNKNOWN_OPERATION),
             _ => panic!("unexpected request: {operation}"),
         });
-        create_table(&client, &Table::default()).await.unwrap();
+        create_table(&client, "verbale").await.unwrap();
     }
 }
 

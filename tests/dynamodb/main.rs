@@ -15,7 +15,7 @@ mod table;
 use aws_sdk_dynamodb::Client;
 use serde_json::json;
 use verbale::Record;
-use verbale::dynamodb::{DynamoLog, Item, Table, create_table, to_items};
+use verbale::dynamodb::{DynamoLog, Item, create_table, to_items};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, WriterLease};
 
@@ -34,7 +34,7 @@ async fn log() -> DynamoLog {
 }
 
 async fn log_in(client: Client) -> DynamoLog {
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     DynamoLog::new(client)
 }
 

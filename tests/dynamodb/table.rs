@@ -2,16 +2,16 @@
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{BillingMode, ProjectionType, TimeToLiveSpecification, TimeToLiveStatus};
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table, table_definition};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, CallQuery, CallerId, Day, LogErrorKind};
 
 #[tokio::test]
 async fn table_is_created_once() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let table = Table::default().with_name("calls");
-    create_table(&client, &table).await.unwrap();
-    create_table(&client, &table).await.unwrap();
+    let table = "calls";
+    create_table(&client, table).await.unwrap();
+    create_table(&client, table).await.unwrap();
 
     let found = client.describe_table().table_name("calls").send().await.unwrap().table.unwrap();
     assert_eq!(found.billing_mode_summary().unwrap().billing_mode(), Some(&BillingMode::PayPerRequest));
@@ -31,8 +31,8 @@ async fn table_is_created_once() {
 #[tokio::test]
 async fn concurrent_creations_succeed() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let table = Table::default();
-    let both = tokio::join!(create_table(&client, &table), create_table(&client, &table));
+    let table = "verbale";
+    let both = tokio::join!(create_table(&client, table), create_table(&client, table));
     both.0.unwrap();
     both.1.unwrap();
     let tables = client.list_tables().send().await.unwrap().table_names.unwrap();
@@ -42,11 +42,11 @@ async fn concurrent_creations_succeed() {
 #[tokio::test]
 async fn table_with_another_definition_is_refused() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let table = Table::default();
-    let other = table.definition().unwrap().set_global_secondary_indexes(None);
+    let table = "verbale";
+    let other = table_definition(table).unwrap().set_global_secondary_indexes(None);
     let keys = other.get_attribute_definitions().clone().unwrap().into_iter().take(2).collect();
     other.set_attribute_definitions(Some(keys)).send_with(&client).await.unwrap();
-    let error = create_table(&client, &table).await.unwrap_err();
+    let error = create_table(&client, table).await.unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
     assert_eq!(
         error.to_string(),
@@ -57,12 +57,12 @@ async fn table_with_another_definition_is_refused() {
 #[tokio::test]
 async fn table_without_the_index_of_callers_serves_everything_else() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let old = Table::default().definition().unwrap();
+    let old = table_definition("verbale").unwrap();
     let indexes = old.get_global_secondary_indexes().clone().unwrap().into_iter().take(1).collect();
     let keys = old.get_attribute_definitions().clone().unwrap().into_iter().take(4).collect();
     let old = old.set_global_secondary_indexes(Some(indexes)).set_attribute_definitions(Some(keys));
     old.send_with(&client).await.unwrap();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
 
     let log = DynamoLog::new(client);
     let caller = CallerId::new("+4930123456", b"0123456789abcdef").unwrap();
@@ -82,12 +82,12 @@ async fn table_without_the_index_of_callers_serves_everything_else() {
 #[tokio::test]
 async fn table_with_another_time_to_live_is_refused() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let table = Table::default();
-    table.definition().unwrap().send_with(&client).await.unwrap();
+    let table = "verbale";
+    table_definition(table).unwrap().send_with(&client).await.unwrap();
     let ttl = TimeToLiveSpecification::builder().enabled(true).attribute_name("ttl").build().unwrap();
     client.update_time_to_live().table_name("verbale").time_to_live_specification(ttl).send().await.unwrap();
     assert_eq!(
-        create_table(&client, &table).await.unwrap_err().to_string(),
+        create_table(&client, table).await.unwrap_err().to_string(),
         "table verbale exists, but its time to live uses ttl, not expires_at; choose another name, or delete the table if \
          unused"
     );
@@ -96,7 +96,7 @@ async fn table_with_another_time_to_live_is_refused() {
 #[tokio::test]
 async fn clients_share_one_database_but_not_two() {
     let [one, other] = [(); 2].map(|()| EmbeddedDynamo::in_memory().unwrap());
-    create_table(&one.client(), &Table::default()).await.unwrap();
+    create_table(&one.client(), "verbale").await.unwrap();
     let tables = async |database: &EmbeddedDynamo| {
         database.client().list_tables().send().await.unwrap().table_names.unwrap_or_default()
     };

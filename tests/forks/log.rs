@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::clock::ManualClock;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallEnd, CallHeader, CallId, CallLog, CallQuery, LogWriter, MemoryLog, WriterSettings};
 use verbale::{LastMessage, ToolCall, Value};
@@ -90,7 +90,7 @@ async fn fork_and_source_are_two_calls_in_memory() {
 async fn fork_and_source_are_two_calls_in_dynamodb() {
     let clock = ManualClock::new(START_MS);
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client).with_clock(Arc::new(clock.clone()));
     both_are_logged_and_restored(Arc::new(log), &clock).await;
 }

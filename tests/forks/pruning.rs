@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use verbale::log::CallEnd;
-use verbale::{ForkError, LastMessage, ManagerError, MessageId, MessageWrapper, Prune, Record};
+use verbale::{LastMessage, MessageId, MessageWrapper, Prune, Record};
 
 use super::history::{Done, Manager, World, history};
 use super::{id, list, shown, summaries, summarise, tool_call, window};
@@ -87,7 +87,7 @@ fn pruning_keeps_call_pairs_and_the_last_message() {
     assert_eq!(manager.prune(0, Prune::Anything), 6);
     assert_eq!(list(&manager), ["user: thanks"]);
     let again = manager.add_assistant(slow.clone()).unwrap_err();
-    assert!(matches!(again, ManagerError::ToolCall { id, .. } if id == *slow.id()));
+    assert!(again.to_string().starts_with(&format!("tool call `{}` ", slow.id())), "{again}");
 }
 
 #[test]
@@ -135,13 +135,13 @@ fn late_summary_covers_messages_left_after_pruning() {
     let read: Vec<MessageId> = taken.messages().map(|message| message.id()).collect();
     let before = manager.records();
     assert_eq!(manager.prune(4, Prune::Anything), 4);
-    assert_eq!(manager.add_summary("S", &older).unwrap_err(), ManagerError::StaleSummary);
+    assert!(manager.add_summary("S", &older).unwrap_err().is_stale());
     let summary = manager.add_summary("S", &taken).unwrap().id();
     assert_eq!(manager.summary_ids(&summary), read[4..], "only these are in memory");
     let whole = before.into_iter().chain(manager.records());
     assert_eq!(Manager::restore(whole).unwrap().summary_ids(&summary), read);
     assert_eq!(list(&manager)[3..], ["assistant: a3", "summary: S"]);
-    assert_eq!(manager.add_summary("S", &taken).unwrap_err(), ManagerError::StaleSummary);
+    assert!(manager.add_summary("S", &taken).unwrap_err().is_stale());
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn second_summary_of_a_range_is_stale_after_pruning() {
     let (long, short) = (manager.summarizing().unwrap(), manager.summarizing_keeping(2).unwrap());
     manager.add_summary("short", &short).unwrap();
     assert_eq!(manager.prune(0, Prune::Anything), 4);
-    assert_eq!(manager.add_summary("long", &long).unwrap_err(), ManagerError::StaleSummary);
+    assert!(manager.add_summary("long", &long).unwrap_err().is_stale());
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn fork_of_pruned_source_has_the_remaining_messages() {
     let gone = id(&manager, 3);
     let log = log_everything(&mut manager);
     manager.prune(4, Prune::Logged);
-    assert_eq!(manager.fork(&gone, "CA1").err(), Some(ForkError::Unknown { id: gone }));
+    assert!(manager.fork(&gone, "CA1").unwrap_err().is_not_in_memory());
     let first = id(&manager, 0);
-    assert_eq!(manager.edit(&first, "other", "CA1").err(), Some(ForkError::Pruned { id: first }));
+    assert!(manager.edit(&first, "other", "CA1").unwrap_err().is_not_in_memory());
 
     let at = id(&manager, 2);
     let mut fork = manager.fork(&at, "CA1").unwrap();
@@ -184,7 +184,7 @@ fn fork_that_needs_pruned_messages_is_refused() {
     assert_eq!(list(&manager)[..2], ["user: u2", "assistant: a2"]);
     // Without the summary, the window would begin with pruned messages.
     let covered = id(&manager, 1);
-    assert_eq!(manager.fork(&covered, "CA1").err(), Some(ForkError::Pruned { id: covered }));
+    assert!(manager.fork(&covered, "CA1").unwrap_err().is_not_in_memory());
     let last = id(&manager, 3);
     assert_eq!(list(&manager.fork(&last, "CA1").unwrap())[4..], ["summary: S"]);
 }

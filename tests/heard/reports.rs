@@ -39,6 +39,16 @@ async fn chinese_is_heard_by_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn length_of_the_speech_is_estimated_if_it_is_not_reported() {
+    let text = "Your table is booked for tonight at seven.";
+    let heard = async |played_ms| heard_of(text, Played::For { played_ms, total_ms: None }).await;
+    assert_eq!(heard(0).await, "\"\" by playbackTime");
+    // Five syllables.
+    assert_eq!(heard(1_000).await, "\"Your table is booked\" by playbackTime");
+    assert_eq!(heard(60_000).await, "all");
+}
+
+#[tokio::test(start_paused = true)]
 async fn numbers_may_be_reported_as_words() {
     for (text, played, expected) in [
         ("It costs $12.50 a month.", "It costs twelve dollars fifty a", "\"It costs $12.50 a\""),

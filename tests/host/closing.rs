@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::HostError;
-use verbale::log::{LogErrorKind, MemoryLog};
-use verbale::testing::LogFault;
+use tokio::time::sleep;
+use verbale::call::CallBuilder;
+use verbale::log::{CallLog, LogErrorKind, MemoryLog};
+use verbale::testing::{LogFault, ScriptedModel, ScriptedReply};
 
-use crate::support::{TIMEOUT, ask, end, faulty, host, id, open};
+use crate::support::{TIMEOUT, ask, end, faulty, header, host, id, open, slow};
 
 #[tokio::test(start_paused = true)]
 async fn closed_call_leaves_the_host() {
@@ -51,7 +52,7 @@ async fn reason_that_a_header_cannot_hold_leaves_the_call_open() {
     let host = host(log.clone());
     let call = open(&host, "CA1").await.unwrap();
     let refused = host.close(&id("CA1"), "", TIMEOUT).await.unwrap_err();
-    assert!(matches!(refused, HostError::Log(error) if error.kind() == LogErrorKind::Invalid));
+    assert_eq!(refused.log_error().unwrap().kind(), LogErrorKind::Invalid);
     assert!(Arc::ptr_eq(&host.get(&id("CA1")).unwrap(), &call.session));
     ask(&call.session, "How are you?").await;
     host.close(&id("CA1"), "hangup", TIMEOUT).await.unwrap().unwrap();
@@ -73,4 +74,26 @@ async fn open_waits_for_a_close_that_is_under_way() {
     assert_eq!(call.ended.unwrap().reason.as_ref(), "hangup");
     assert!(closing.await.unwrap().unstored.is_empty());
     assert_eq!(end(&memory, "CA1").await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn result_of_a_tool_that_runs_on_reaches_the_call_that_is_opened_again() {
+    let log = Arc::new(MemoryLog::new());
+    let host = host(log.clone());
+    let model = ScriptedModel::new();
+    model.reply(ScriptedReply::text("One moment.").tool_call("t1", "transfer", serde_json::json!({})));
+    let build = || CallBuilder::new(model.clone()).tool(slow(Duration::from_secs(10)));
+    let call = host.open_or_resume(header("CA1"), TIMEOUT, build).await.unwrap();
+    call.session.caller_said("Transfer it").unwrap();
+    let reply = call.session.reply().unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let closed = host.close(&id("CA1"), "hangup", Duration::from_secs(2)).await.unwrap().unwrap();
+    assert_eq!(closed.unfinished_tools.len(), 1);
+    drop((reply, call));
+
+    let again = host.open_or_resume(header("CA1"), TIMEOUT, build).await.unwrap();
+    sleep(Duration::from_secs(10)).await;
+    again.session.close("hangup", TIMEOUT).await.unwrap();
+    let records = log.read_call(&id("CA1")).await.unwrap().records;
+    assert!(serde_json::to_string(&records).unwrap().contains("\"content\":[\"done\"]"), "{records:?}");
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use verbale::call::{CallBuilder, CallHost, HostError, ReplyEvent};
+use verbale::call::{CallBuilder, CallHost, ReplyEvent};
+use verbale::conversation::ConversationErrorKind;
 use verbale::log::{CallLog, LogErrorKind, MemoryLog};
 use verbale::testing::{LogFault, ScriptedModel, ScriptedReply};
 
@@ -40,9 +41,9 @@ async fn drain_closes_and_stores_all_calls_and_refuses_new_ones() {
         assert_eq!(end(&log, call_id).await.as_deref(), Some("drain"));
     }
     let refused = open(&first, "CA5").await.unwrap_err();
-    assert!(matches!(refused, HostError::Draining { .. }));
+    assert_eq!(refused.kind(), ConversationErrorKind::Closed);
     assert_eq!(refused.to_string(), "call CA5 did not open: the host is draining; open the call in another process");
-    assert!(matches!(first.open(header("CA5"), builder), Err(HostError::Draining { .. })));
+    assert_eq!(first.open(header("CA5"), builder).unwrap_err().kind(), ConversationErrorKind::Closed);
     assert_eq!(first.drain(TIMEOUT).await.to_string(), "0 calls closed, everything is stored");
 
     // Another process continues the calls.
@@ -91,7 +92,7 @@ async fn call_that_is_being_opened_is_drained_too() {
     let drained = host.drain(Duration::from_secs(10)).await;
     assert_eq!((drained.closed, drained.left_open.as_slice()), (1, &[id("CA2")][..]));
     assert_eq!(drained.to_string(), "1 call closed, 1 left open");
-    assert!(slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap() != verbale::call::Effect::Applied);
+    assert!(!slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap().is_applied());
     assert_eq!(end(&memory, "CA1").await.as_deref(), Some("drain"));
     hanging.abort();
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use verbale::Role;
-use verbale::call::HostError;
-use verbale::log::{CallEnd, CallLog, LogErrorKind, MemoryLog};
+use verbale::conversation::{ConversationError, ConversationErrorKind};
+use verbale::log::{CallEnd, CallLog, LogError, LogErrorKind, MemoryLog};
 use verbale::testing::LogFault;
 
 use crate::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open, texts};
@@ -149,7 +149,7 @@ async fn failed_or_cancelled_open_frees_the_call() {
         _ => None,
     });
     let host = host(log.clone());
-    let unavailable = |error: HostError| matches!(error, HostError::Log(error) if error.is_retryable());
+    let unavailable = |error: ConversationError| error.log_error().is_some_and(LogError::is_retryable);
     assert!(open(&host, "CA1").await.is_err_and(unavailable));
     assert!(open(&host, "CA1").await.is_err_and(unavailable));
     assert!(timeout(Duration::from_secs(1), open(&host, "CA1")).await.is_err());
@@ -163,7 +163,9 @@ async fn call_opens_without_its_log() {
     let log = faulty(&memory, |_, number| (number < 3).then_some(LogFault::Fail(LogErrorKind::Unavailable)));
     let host = host(log.clone());
     let opened = match open(&host, "CA1").await {
-        Err(HostError::Log(error)) if error.is_retryable() => host.open(header("CA1"), builder).unwrap(),
+        Err(error) if error.log_error().is_some_and(LogError::is_retryable) => {
+            host.open(header("CA1"), builder).unwrap()
+        }
         other => panic!("{other:?}"),
     };
     assert!(!opened.is_resumed);
@@ -184,9 +186,10 @@ async fn who_waits_too_long_for_another_task_gets_busy() {
     };
     tokio::task::yield_now().await;
     let refused = open(&host, "CA1").await.unwrap_err();
-    assert!(matches!(refused, HostError::Busy { .. }), "{refused:?}");
+    assert_eq!(refused.kind(), ConversationErrorKind::InUse);
     assert_eq!(refused.to_string(), "call CA1 is busy: another task is opening or closing it; retry");
-    assert!(matches!(host.open(header("CA1"), builder), Err(HostError::Busy { .. })));
-    assert!(matches!(host.close(&id("CA1"), "hangup", TIMEOUT).await, Err(HostError::Busy { .. })));
+    assert_eq!(host.open(header("CA1"), builder).unwrap_err().kind(), ConversationErrorKind::InUse);
+    let refused = host.close(&id("CA1"), "hangup", TIMEOUT).await.unwrap_err();
+    assert_eq!(refused.kind(), ConversationErrorKind::InUse);
     opening.abort();
 }

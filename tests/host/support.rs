@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use verbale::call::{CallBuilder, CallHost, CallSession, HostError, HostedCall};
+use verbale::call::{CallBuilder, CallHost, CallSession, HostedCall};
 use verbale::clock::{Clock, SequentialIds};
+use verbale::conversation::ConversationError;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::ResultContent;
 use verbale::model::{Tool, ToolContext, ToolSpec};
@@ -55,7 +56,7 @@ pub fn builder() -> CallBuilder {
         .clock(clock, Arc::new(SequentialIds::default()))
 }
 
-pub async fn open(host: &CallHost, call_id: &str) -> Result<HostedCall, HostError> {
+pub async fn open(host: &CallHost, call_id: &str) -> Result<HostedCall, ConversationError> {
     host.open_or_resume(header(call_id), TIMEOUT, builder).await
 }
 

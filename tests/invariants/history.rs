@@ -6,9 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::message::{Outcome, Position, ToolError, is_blank};
 use verbale::{
-    Attribute, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId,
-    MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall, ToolResult,
-    Value,
+    Attribute, Content, Contents, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId, MessageWrapper,
+    MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall, ToolResult, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -210,13 +209,13 @@ impl World {
     }
 
     /// Wraps a new fork, whose records are not logged.
-    pub fn fork(&mut self, at: &Index) -> Option<Result<Self, ForkError>> {
+    pub fn fork(&mut self, at: &Index) -> Option<Result<Self, ManagerError>> {
         let id = self.id(at)?;
         Some(self.manager.fork(&id, SOURCE).map(|manager| self.of_fork(manager, &[])))
     }
 
     /// Creates a fork with an edited message.
-    pub fn edit(&mut self, message: &Index, texts: &[String]) -> Option<Result<Self, ForkError>> {
+    pub fn edit(&mut self, message: &Index, texts: &[String]) -> Option<Result<Self, ManagerError>> {
         let id = self.id(message)?;
         let new: Vec<Content> = texts
             .iter()
@@ -242,10 +241,11 @@ impl World {
         }
     }
 
-    fn go_on_as(&mut self, fork: Option<Result<Self, ForkError>>) -> Done {
+    fn go_on_as(&mut self, fork: Option<Result<Self, ManagerError>>) -> Done {
         match fork {
             None => Done::Nothing,
-            Some(Err(ForkError::Contents(error))) => Done::Refused(error),
+            Some(Err(error)) if error.is_blank() => Done::Refused(error),
+            // The error may name an id, which differs in a restored conversation.
             Some(Err(_)) => Done::NotForked,
             Some(Ok(mut fork)) => {
                 fork.left = std::mem::take(&mut self.left);

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{LogWriter, WriterSettings};
 
@@ -79,7 +79,7 @@ fn simulated(load: Load) -> Watch {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let dynamo = Dynamo::new(FaultPlan::none().with_latency_ms(LATENCY_MS));
-        create_table(&dynamo.client(), &Table::default()).await.unwrap();
+        create_table(&dynamo.client(), "verbale").await.unwrap();
         let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
         let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
         let forget = dynamo.clone();
@@ -130,7 +130,7 @@ fn real(load: Load, is_on_disk: bool) {
     runtime.block_on(async {
         let dynamo =
             if is_on_disk { EmbeddedDynamo::open(directory.path()) } else { EmbeddedDynamo::in_memory() }.unwrap();
-        create_table(&dynamo.client(), &Table::default()).await.unwrap();
+        create_table(&dynamo.client(), "verbale").await.unwrap();
         // The embedded database serves one request at a time, so more concurrency would not help.
         let settings = WriterSettings::default().with_parallel(8);
         let world = world(load, DynamoLog::new(dynamo.client()), settings, |_| {});

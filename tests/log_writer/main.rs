@@ -15,7 +15,7 @@ use faulty::{Faulty, Next};
 use verbale::clock::SeededRandomness;
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallQuery, CallWriter, Durability, LogErrorKind, LogWriter, MemoryLog,
-    SpoolSettings, Status, Submitted, WriterLease, WriterSettings,
+    SpoolSettings, Status, WriterLease, WriterSettings,
 };
 use verbale::testing::{FaultyLog, LogFault, SpoolMemory};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
@@ -64,7 +64,7 @@ async fn call_is_stored_from_header_to_end() {
         manager.add_assistant(format!("assistant {turn}")).unwrap();
         let expected = if turn == 0 { 1 } else { 2 };
         let submitted = call.submit(&mut manager, LastMessage::Exclude).unwrap();
-        assert_eq!((submitted.records, submitted.is_full), (expected, false));
+        assert_eq!(submitted, expected);
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     call.acknowledge(&mut manager);
@@ -115,7 +115,7 @@ async fn hanging_log_delays_neither_turns_nor_other_calls() {
             manager.add_assistant("yes").unwrap();
         }
         let before = tokio::time::Instant::now();
-        assert_eq!(poisoned.submit(&mut lost, LastMessage::Include).unwrap().records, 2);
+        assert_eq!(poisoned.submit(&mut lost, LastMessage::Include).unwrap(), 2);
         healthy.submit(&mut manager, LastMessage::Include).unwrap();
         assert_eq!(before.elapsed(), Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -145,7 +145,7 @@ async fn changes_beyond_the_limits_stay_pending_until_the_next_turn() {
     for turn in 0..10 {
         manager.add_user(format!("user {turn}")).unwrap();
         manager.add_assistant("x".repeat(100)).unwrap();
-        accepted += call.submit(&mut manager, LastMessage::Include).unwrap().records;
+        accepted += call.submit(&mut manager, LastMessage::Include).unwrap();
     }
     let status = writer.status();
     assert_eq!((accepted, status.refused), (3, 9));
@@ -162,12 +162,12 @@ async fn changes_beyond_the_limits_stay_pending_until_the_next_turn() {
     log.always(&call_id("CA2"), Next::Unavailable);
     let writer = started(&log, settings().with_limits(usize::MAX, usize::MAX));
     let call = writer.call(lease("CA2"));
-    assert_eq!(call.submit(&mut stored(&log, "CA1").await, LastMessage::Include).unwrap(), Submitted::default());
+    assert_eq!(call.submit(&mut stored(&log, "CA1").await, LastMessage::Include).unwrap(), 0);
     let mut manager = Manager::new();
     manager.add_user("x".repeat(5_000)).unwrap();
     manager.add_assistant("x".repeat(5_000)).unwrap();
     let submitted = call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert_eq!((submitted.records, submitted.is_full), (2, false));
+    assert_eq!(submitted, 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::contents::{Cached, ContentId, ContentStore, MemoryStore};
-use verbale::dynamodb::{DynamoContents, DynamoLog, Table, create_table, item_size};
+use verbale::dynamodb::{DynamoContents, DynamoLog, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
     CallEnd, CallHeader, CallLog, CardNumbers, LogWriter, MemoryLog, Offloading, SpoolSettings, redact,
@@ -51,7 +51,7 @@ fn large_call() -> Manager {
 #[tokio::test]
 async fn contents_larger_than_an_item_are_read_back_unchanged() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let contents = Cached::new(DynamoContents::new(client.clone()), 1 << 20);
     let log = Arc::new(Offloading::new(DynamoLog::new(client.clone()), contents));
     let (writer, task) = LogWriter::new(log.clone(), settings().with_attempt_timeout(LONG));

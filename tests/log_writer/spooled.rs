@@ -122,7 +122,7 @@ async fn records_in_the_spool_of_an_earlier_task_are_acknowledged_again() {
     let writer = started(&log, settings().with_spool(spool(&memory.copy(), 1 << 20)));
     let call = writer.call(lease("CA1"));
     manager.take_back();
-    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap(), 1);
     tokio::time::sleep(SOON).await;
     call.acknowledge(&mut manager);
     assert!(manager.changes(LastMessage::Include).is_empty());
@@ -174,7 +174,7 @@ async fn dead_letter_in_the_spool_can_be_submitted_again() {
         let writer = started(&log, settings().with_spool(spool(&memory, 1 << 20)));
         let call = writer.call(lease("CA1"));
         manager.take_back();
-        assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
+        assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap(), 1);
         writer.flush(SOON).await;
         assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
         tokio::time::sleep(SOON).await;

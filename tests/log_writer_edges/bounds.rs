@@ -31,7 +31,7 @@ async fn dead_letter_does_not_block_its_call() {
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     say(&mut manager, &["Hello!"]);
-    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,7 +51,7 @@ async fn custom_data_counts_towards_the_limits() {
     }
     let submitted = call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    assert!(submitted.is_full, "{} records of 50,000 bytes each fit into 100,000", submitted.records);
+    assert!(submitted < 50, "{submitted} records of 50,000 bytes each fit into 100,000");
     assert!(writer.status().spooled <= 2, "{:?}", writer.status());
 }
 
@@ -67,4 +67,20 @@ async fn erased_call_accepts_nothing() {
     let submitted = silent.submit(&mut said(&["secret words"]), LastMessage::Include);
     sleep(SECOND).await;
     assert!(submitted.is_err() || !memory.contains(b"secret words"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn handle_without_an_expiry_keeps_that_of_the_call() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header().with_expires_at(4_102_444_800)).unwrap();
+    let second = writer.call(WriterLease::from(ca1()));
+    let mut manager = said(&["Hi", "Hello!"]);
+    for handle in [&call, &second] {
+        handle.submit(&mut manager, LastMessage::Include).unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        touch(&mut manager, START_MS);
+    }
+    let expiries: Vec<_> = log.kept(&ca1()).iter().map(|kept| kept.expires_at_s).collect();
+    assert_eq!(expiries, [Some(4_102_444_800); 3]);
 }

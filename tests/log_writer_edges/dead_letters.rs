@@ -96,13 +96,13 @@ async fn record_that_cannot_be_redacted_leaves_the_call_resumable() {
     let call = first.open(header()).unwrap();
     call.submit(&mut said(&["Hi", "Hello!", "Yes"]), LastMessage::Include).unwrap();
     assert_eq!(first.flush(SOON).await.len(), 1);
-    let letter = first.dead_letters().list(None).await.unwrap().remove(0);
+    let letter = first.dead_letters(None).await.unwrap().remove(0);
     assert!(letter.is_unredacted);
     // The redactor still fails, so the words are not stored.
-    let error = first.dead_letters().retry(letter.clone()).await.unwrap_err();
+    let error = first.retry_dead_letter(letter.clone()).await.unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Refused);
     let changed = repaired(letter, |json| json["message"]["contents"] = json!(["[removed]"]));
-    first.dead_letters().retry(changed).await.unwrap();
+    first.retry_dead_letter(changed).await.unwrap();
     assert_eq!(first.flush(SOON).await, []);
     killed(task).await;
     let (second, _task) = started(&log, settings());
@@ -117,16 +117,16 @@ async fn repaired_dead_letter_of_a_live_call_is_stored_and_acknowledged() {
         let call = writer.open(header()).unwrap();
         let mut manager = with_dead_letter(&log, &call).await;
         assert_eq!(manager.changes(LastMessage::Include).len(), 3);
-        let letter = writer.dead_letters().list(Some(&ca1())).await.unwrap().remove(0);
+        let letter = writer.dead_letters(Some(&ca1())).await.unwrap().remove(0);
         // Nothing has changed.
-        let error = writer.dead_letters().retry(letter.clone()).await.unwrap_err();
+        let error = writer.retry_dead_letter(letter.clone()).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::Refused);
-        assert_eq!(writer.dead_letters().list(None).await.unwrap(), std::slice::from_ref(&letter));
+        assert_eq!(writer.dead_letters(None).await.unwrap(), std::slice::from_ref(&letter));
         log.allow(1, 1);
         let changed = repaired(letter, |json| json["metadata"]["aux"] = json!({"repaired": true}));
-        writer.dead_letters().retry(changed).await.unwrap();
+        writer.retry_dead_letter(changed).await.unwrap();
         assert_eq!(writer.flush(SOON).await, []);
-        assert_eq!(writer.dead_letters().list(None).await.unwrap(), []);
+        assert_eq!(writer.dead_letters(None).await.unwrap(), []);
         call.acknowledge(&mut manager);
         assert!(manager.changes(LastMessage::Include).is_empty());
         let read = stored(&log).await;
@@ -158,8 +158,8 @@ async fn dead_letter_of_an_earlier_writer_takes_the_place_that_was_left_out() {
         resumed.add_assistant("Yes.").unwrap();
         call.submit(&mut resumed, LastMessage::Include).unwrap();
         assert_eq!(second.flush(SOON).await.len(), 1);
-        let letter = second.dead_letters().list(Some(&ca1())).await.unwrap().remove(0);
-        second.dead_letters().retry(letter).await.unwrap();
+        let letter = second.dead_letters(Some(&ca1())).await.unwrap().remove(0);
+        second.retry_dead_letter(letter).await.unwrap();
         assert_eq!(second.flush(SOON).await, []);
         // The live conversation stays as it is.
         assert_eq!((places(&resumed), resumed.meta_messages().len()), (vec![1], 3));
@@ -173,7 +173,7 @@ async fn dead_letter_of_an_earlier_writer_takes_the_place_that_was_left_out() {
             let (whole, _call) = third.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
             assert_eq!((places(&whole), whole.meta_messages().len()), (vec![], 4));
             assert_eq!(whole.meta_messages()[1].message(), said.meta_messages()[1].message());
-            assert_eq!(third.dead_letters().list(None).await.unwrap().len(), letters);
+            assert_eq!(third.dead_letters(None).await.unwrap().len(), letters);
         }
     }
 }
@@ -189,16 +189,16 @@ async fn retry_of_a_writer_that_has_lost_its_call_is_refused() {
         let (resumed, _call) = new.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
         assert_eq!(places(&resumed), [1]);
         log.allow(1, 1);
-        let letter = old.dead_letters().list(None).await.unwrap().remove(0);
-        let error = old.dead_letters().retry(letter.clone()).await.unwrap_err();
+        let letter = old.dead_letters(None).await.unwrap().remove(0);
+        let error = old.retry_dead_letter(letter.clone()).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::Fenced);
-        assert_eq!(old.dead_letters().list(None).await.unwrap(), std::slice::from_ref(&letter));
+        assert_eq!(old.dead_letters(None).await.unwrap(), std::slice::from_ref(&letter));
         assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 2);
         // An operator brings it to the process that writes the call.
-        new.dead_letters().retry(letter.clone()).await.unwrap();
+        new.retry_dead_letter(letter.clone()).await.unwrap();
         assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 3);
-        old.dead_letters().discard([&letter]);
-        assert_eq!(old.dead_letters().list(None).await.unwrap(), []);
+        old.discard_dead_letters([&letter]);
+        assert_eq!(old.dead_letters(None).await.unwrap(), []);
         balanced(&old.status());
     }
 }
@@ -211,10 +211,10 @@ async fn takeover_during_a_retry_keeps_the_dead_letter() {
     with_dead_letter(&log, &call).await;
     log.allow(1, 1);
     log.take_over_after_header_read(1);
-    let letter = old.dead_letters().list(None).await.unwrap().remove(0);
-    let error = old.dead_letters().retry(letter.clone()).await.unwrap_err();
+    let letter = old.dead_letters(None).await.unwrap().remove(0);
+    let error = old.retry_dead_letter(letter.clone()).await.unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Fenced);
-    assert_eq!(old.dead_letters().list(None).await.unwrap(), [letter]);
+    assert_eq!(old.dead_letters(None).await.unwrap(), [letter]);
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 2);
 }
 
@@ -229,14 +229,14 @@ async fn dead_letter_of_an_ended_call_is_stored_after_it_is_resumed() {
         writer.flush(SOON).await;
         drop(call);
         log.allow(1, 1);
-        let letter = writer.dead_letters().list(None).await.unwrap().remove(0);
-        let error = writer.dead_letters().retry(letter.clone()).await.unwrap_err();
+        let letter = writer.dead_letters(None).await.unwrap().remove(0);
+        let error = writer.retry_dead_letter(letter.clone()).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::NotOpened);
         assert!(error.to_string().contains("resume the call, retry, and finish it again"), "{error}");
 
         let (mut resumed, call) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
         assert_eq!(call.ended(), Some(&call_end));
-        writer.dead_letters().retry(letter).await.unwrap();
+        writer.retry_dead_letter(letter).await.unwrap();
         call.finish(&mut resumed, call_end.clone(), SOON).await.unwrap();
         assert_eq!(writer.flush(SOON).await, []);
         let read = log.read_call(&ca1()).await.unwrap();
@@ -255,7 +255,7 @@ async fn lost_last_message_is_named_because_the_end_counts_it() {
         let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
         call.finish(&mut manager, call_end, SOON).await.unwrap();
         first.flush(SOON).await;
-        let letter = first.dead_letters().list(None).await.unwrap().remove(0);
+        let letter = first.dead_letters(None).await.unwrap().remove(0);
         killed(task).await;
         let (second, _task) = started(&log, settings());
         let (mut resumed, call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
@@ -265,7 +265,7 @@ async fn lost_last_message_is_named_because_the_end_counts_it() {
         call.submit(&mut resumed, LastMessage::Include).unwrap();
         assert_eq!(second.flush(SOON).await, []);
         log.allow(2, 1);
-        second.dead_letters().retry(letter).await.unwrap();
+        second.retry_dead_letter(letter).await.unwrap();
         let texts = window(&stored(&log).await);
         assert_eq!(texts, ["user: Hi", "assistant: Hello!", "user: Bye Wait"]);
     }
@@ -280,7 +280,7 @@ async fn dead_letter_whose_place_is_taken_is_refused() {
         let call = old.open(header()).unwrap();
         call.submit(&mut said(&["Hi", "Hello!"]), LastMessage::Include).unwrap();
         old.flush(SOON).await;
-        let letter = old.dead_letters().list(None).await.unwrap().remove(0);
+        let letter = old.dead_letters(None).await.unwrap().remove(0);
         log.allow(1, 1);
         let (new, _new_task) = started(&log, settings());
         let (mut resumed, call) = new.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
@@ -288,14 +288,14 @@ async fn dead_letter_whose_place_is_taken_is_refused() {
         resumed.add_assistant("Good morning!").unwrap();
         call.submit(&mut resumed, LastMessage::Include).unwrap();
         assert_eq!(new.flush(SOON).await, []);
-        let error = new.dead_letters().retry(letter.clone()).await.unwrap_err();
+        let error = new.retry_dead_letter(letter.clone()).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::Refused);
         assert!(error.to_string().ends_with("discard it"), "{error}");
         // The first process takes the call back, and names its dead letter.
         let (back, _call) = old.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
         assert!(back == resumed);
         assert_eq!(places(&back), [1]);
-        assert_eq!(old.dead_letters().retry(letter).await.unwrap_err().kind(), LogErrorKind::Conflict);
+        assert_eq!(old.retry_dead_letter(letter).await.unwrap_err().kind(), LogErrorKind::Conflict);
         assert!(stored(&log).await == resumed);
     }
 }
@@ -317,8 +317,8 @@ async fn summary_of_an_earlier_writer_is_not_stored_later() {
     let (resumed, _call) = second.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
     assert_eq!(resumed.left_out()[0].role, Some(verbale::Role::Summary));
     assert_eq!(window(&resumed).len(), 3);
-    let letter = second.dead_letters().list(None).await.unwrap().remove(0);
-    assert_eq!(second.dead_letters().retry(letter).await.unwrap_err().kind(), LogErrorKind::Refused);
+    let letter = second.dead_letters(None).await.unwrap().remove(0);
+    assert_eq!(second.retry_dead_letter(letter).await.unwrap_err().kind(), LogErrorKind::Refused);
 }
 
 #[tokio::test(start_paused = true)]
@@ -337,12 +337,12 @@ async fn end_that_is_refused_after_a_takeover_is_reported_until_it_is_discarded(
         assert!(unstored[0].to_string().starts_with("the end of call CA1 is not stored: "), "{}", unstored[0]);
         assert!(unstored[0].is_dead_letter);
         for _ in 0..2 {
-            let letters = writer.dead_letters().list(Some(&ca1())).await.unwrap();
+            let letters = writer.dead_letters(Some(&ca1())).await.unwrap();
             assert_eq!((letters.len(), &letters[0].record, letters[0].call_end.as_ref()), (1, &None, Some(&call_end)));
         }
-        let letters = writer.dead_letters().list(None).await.unwrap();
-        assert_eq!(writer.dead_letters().retry(letters[0].clone()).await.unwrap_err().kind(), LogErrorKind::Refused);
-        writer.dead_letters().discard(&letters);
+        let letters = writer.dead_letters(None).await.unwrap();
+        assert_eq!(writer.retry_dead_letter(letters[0].clone()).await.unwrap_err().kind(), LogErrorKind::Refused);
+        writer.discard_dead_letters(&letters);
         assert_eq!(writer.flush(SOON).await, []);
         balanced(&writer.status());
     }
@@ -416,4 +416,39 @@ async fn call_whose_attributes_are_refused_is_logged_without_them() {
     assert!(stored(&log).await == manager);
     assert!(log.read_header(&ca1()).await.unwrap().unwrap().attributes().is_empty());
     balanced(&writer.status());
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_end_outlives_its_process_until_it_is_discarded() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
+    let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    log.resume_call_beside(&ca1()).await;
+    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+    call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    assert_eq!(writer.dead_letters(None).await.unwrap().len(), 1);
+    sleep(SECOND).await;
+    task.abort();
+
+    for discards in [false, true] {
+        let memory = memory.copy();
+        let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
+        let unstored = writer.flush(SOON).await;
+        assert_eq!(unstored.len(), 1, "{unstored:?}");
+        assert!(unstored[0].is_dead_letter && unstored[0].to_string().starts_with("the end of call CA1"));
+        let letters = writer.dead_letters(None).await.unwrap();
+        assert_eq!((letters.len(), letters[0].call_end.as_ref()), (1, Some(&call_end)), "{letters:?}");
+        if discards {
+            writer.discard_dead_letters(&letters);
+            assert_eq!(writer.dead_letters(None).await.unwrap(), []);
+            sleep(SECOND).await;
+            task.abort();
+            let (next, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
+            assert_eq!((next.flush(SOON).await, next.dead_letters(None).await.unwrap()), (vec![], vec![]));
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Every wait ends at its deadline, even if nothing runs the writer's task.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -89,4 +92,24 @@ async fn resume_ends_at_its_deadline_if_the_log_hangs() {
     log.set(&ca1(), Mode::Wait);
     let resumed = by_deadline(SOON, writer.resume::<PlainMessage>(&ca1(), SOON)).await;
     assert!(is_retryable(&resumed, "resuming call CA1 failed"));
+}
+
+/// Polls a future once.
+async fn is_pending(mut future: Pin<&mut impl Future>) -> bool {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn resume_ends_at_its_deadline_if_the_task_stops_after_the_flush() {
+    let (writer, task) = LogWriter::new(Arc::new(Scripted::default()), settings());
+    let id = ca1();
+    let mut task = pin!(task.run());
+    let mut resume = pin!(writer.resume::<PlainMessage>(&id, SOON));
+    assert!(is_pending(resume.as_mut()).await);
+    // The task answers the flush, and nothing polls it afterwards.
+    for _ in 0..10 {
+        assert!(is_pending(task.as_mut()).await);
+    }
+    let resumed = by_deadline(SOON, resume).await;
+    assert!(is_retryable(&resumed, "resuming call CA1 failed"), "{resumed:?}");
 }

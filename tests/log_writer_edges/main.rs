@@ -17,7 +17,7 @@ use scripted::{Mode, Scripted};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, LogWriter, Spool, SpoolSettings, Status, Unstored, WriterLease,
@@ -48,7 +48,7 @@ fn spool_in(memory: &SpoolMemory) -> Arc<Spool> {
 
 async fn in_dynamo() -> DynamoLog {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     DynamoLog::new(client)
 }
 

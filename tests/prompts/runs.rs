@@ -10,7 +10,7 @@ use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
 use verbale::model::Tool;
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{Content, ManagerError, MessageWrapper, Timing};
+use verbale::{Content, MessageWrapper, Timing};
 
 use super::tools::weather;
 use super::{CLAUDE, lines, models, prompt, read, shown};
@@ -161,8 +161,8 @@ async fn run_without_a_message_or_a_model_is_an_error() {
     let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).agent("You are helpful.").apply().unwrap();
     let nothing = read(conversation.run()).await.1.unwrap();
-    assert_eq!(nothing.kind(), Kind::Refused);
-    assert_eq!(nothing.to_string(), "the conversation has nothing to answer; apply a prompt with a `request` first");
+    assert_eq!(nothing.kind(), Kind::NothingToAnswer);
+    assert_eq!(nothing.to_string(), "there is nothing to answer; apply a prompt with a `request` first");
     let nobody = Conversation::new(CallId::new("CA1").unwrap());
     nobody.continuation().request("Hello?").apply().unwrap();
     let (_, error) = read(nobody.run()).await;
@@ -208,7 +208,8 @@ async fn refused_prompt_changes_nothing() {
     assert_eq!(error.kind(), Kind::Refused);
     assert_eq!(
         error.to_string(),
-        format!("the prompt is not applied, because its message 1 (from 0) is refused: {}", ManagerError::Blank)
+        "the prompt is not applied, because its message 1 (from 0) is refused: cannot add a message whose contents are all \
+         blank; leave it out"
     );
     let unknown = conversation.continuation().request("Hello?").tool(weather()).set("heat", 1);
     assert!(unknown.apply().unwrap_err().to_string().contains("heat"));

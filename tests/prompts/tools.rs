@@ -335,3 +335,17 @@ fn tool_that_no_model_can_call_is_refused() {
     let name = Tool::new("get weather", "", |_: Nothing, _| async { Ok(()) });
     refused(name.unwrap_err(), "a tool name has 1 to 64 characters");
 }
+
+#[tokio::test(start_paused = true)]
+async fn tool_call_counts_as_the_first_token_while_its_arguments_are_generated() {
+    let bedrock = FakeBedrock::new();
+    // The call takes more than a minute. A model has 8 s for its first token.
+    let long = json!({"town": "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch ".repeat(4)});
+    let slow = ScriptedReply::default().tool_call("call_1", "get_weather", long);
+    bedrock.reply(slow.first_token_after(Duration::from_secs(3)).between_events(Duration::from_secs(3)));
+    bedrock.reply(ScriptedReply::text("Sunny."));
+    let conversation = prompt(&bedrock).tool(weather()).request("What is the weather?").apply().unwrap();
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!((said.len(), bedrock.counters().requests), (3, 2));
+}

@@ -104,7 +104,7 @@ fn invalid_record_is_refused_by_schema_and_reader() {
         broken("/metadata/policy", json!(4)),
         broken("/metadata/roleHint", json!(4)),
         broken("/metadata/forkedFrom", json!({})),
-        broken("/metadata/forkedFrom", json!({"conversation": "CA1", "behind": "x"})),
+        broken("/metadata/forkedFrom", json!({"conversation": "CA1", "after": "x"})),
         content(json!(7)),
         content(json!({"text": "no type"})),
         content(json!({"type": 7})),

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
 use proptest::collection;
 use proptest::prelude::*;
 use proptest::sample::select;
-use verbale::dynamodb::{Item, Table, create_table};
+use verbale::dynamodb::{Item, create_table};
 use verbale::embedded::EmbeddedDynamo;
 
 use super::dynamo::{Dynamo, FaultPlan};
@@ -364,7 +364,7 @@ fn fake_responds_like_the_engine() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (fake, engine) = (Dynamo::new(FaultPlan::none()).client(), EmbeddedDynamo::in_memory().unwrap().client());
     for client in [&fake, &engine] {
-        runtime.block_on(create_table(client, &Table::default())).unwrap();
+        runtime.block_on(create_table(client, "verbale")).unwrap();
     }
     proptest!(ProptestConfig::with_cases(256), |(steps in collection::vec(step(), 1..12))| {
         runtime.block_on(async {

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValue};
-use verbale::dynamodb::{Item, Table, create_table};
+use verbale::dynamodb::{Item, create_table};
 
 use super::dynamo::{Dynamo, FaultPlan};
 
@@ -17,7 +17,7 @@ fn value(text: &str) -> AttributeValue {
 /// Returns a client of a table with one item, in which `a` is 7, `b` is `text` and `log` is 1.
 async fn client() -> Client {
     let client = Dynamo::new(FaultPlan::none()).client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let item = [("pk", "p"), ("sk", "s"), ("a", "7"), ("b", "text"), ("log", "1")];
     let item: Item = item.into_iter().map(|(name, text)| (name.to_owned(), value(text))).collect();
     client.put_item().table_name("verbale").set_item(Some(item)).send().await.unwrap();

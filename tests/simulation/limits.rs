@@ -4,13 +4,13 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use verbale::dynamodb::{Item, Table, create_table, item_size};
+use verbale::dynamodb::{Item, create_table, item_size};
 
 use super::dynamo::{Dynamo, FaultPlan};
 
 async fn client() -> Client {
     let client = Dynamo::new(FaultPlan::none()).client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     client
 }
 

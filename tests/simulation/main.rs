@@ -23,7 +23,7 @@ mod writer;
 
 use std::sync::Arc;
 
-use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, create_table};
 use verbale::testing::call_log_conformance;
 
 use dynamo::{Dynamo, FaultPlan};
@@ -34,7 +34,7 @@ const LAYOUT: Layout = Layout::Messages;
 /// Returns a fake with the log's table and the faults of `plan`, and a log in it.
 async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {
     let dynamo = Dynamo::new(FaultPlan { seed: plan.seed, clock_steps: plan.clock_steps.clone(), ..FaultPlan::none() });
-    create_table(&dynamo.client(), &Table::default()).await.unwrap();
+    create_table(&dynamo.client(), "verbale").await.unwrap();
     dynamo.set_plan(plan);
     let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
     (dynamo, log)

@@ -84,7 +84,7 @@ fn speed() {
         "ExpressionAttributeNames":{"#pk":"pk","#id":"id","#revision":"revision"},
         "ExpressionAttributeValues":{":id":{"S":"1"},":revision":{"N":"1"}}}"##;
     let dynamo = super::dynamo::Dynamo::new(FaultPlan::none());
-    runtime.block_on(async { verbale::dynamodb::create_table(&dynamo.client(), &Default::default()).await.unwrap() });
+    runtime.block_on(async { verbale::dynamodb::create_table(&dynamo.client(), "verbale").await.unwrap() });
     let start = std::time::Instant::now();
     for _ in 0..1_000 {
         dynamo.serve("PutItem", body);

@@ -8,8 +8,7 @@ use tokio::time::{Instant, sleep};
 use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Layout};
 use verbale::log::{
-    CallEnd, CallHeader, CallLog, CallWriter, LogError, LogErrorKind, LogWriter, Spool, SpoolSettings, Takeover,
-    WriterSettings,
+    CallEnd, CallHeader, CallLog, CallWriter, LogError, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings,
 };
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
@@ -374,8 +373,9 @@ async fn candidate_respects_another_one_until_it_is_silent() {
 #[tokio::test(start_paused = true)]
 async fn writer_that_renews_its_lease_keeps_its_call() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
-    let silent = Takeover::IfSilentFor(Duration::from_secs(30));
-    let renewing = || WriterSettings::default().with_lease_renewal(Duration::from_secs(10)).with_takeover(silent);
+    let silence = Duration::from_secs(30);
+    let renewing =
+        || WriterSettings::default().with_lease_renewal(Duration::from_secs(10)).with_takeover_after(silence);
     let owner = Process::new(log_of(&dynamo), renewing());
     let call = owner.writer.open(CallHeader::new(self::call("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
@@ -387,7 +387,7 @@ async fn writer_that_renews_its_lease_keeps_its_call() {
         assert!(error.is_retryable() && error.to_string().contains("its writer is alive"), "{error}");
         assert_writes_on(&dynamo, &call, &mut manager).await;
     }
-    let without = Process::new(log_of(&dynamo), WriterSettings::default().with_takeover(silent));
+    let without = Process::new(log_of(&dynamo), WriterSettings::default().with_takeover_after(silence));
     assert_eq!(without.resume(minute).await.unwrap_err().kind(), LogErrorKind::Invalid);
     owner.die().await;
     let (resumed, _) = next.resume(minute).await.unwrap();
@@ -452,7 +452,7 @@ async fn replayed_after(number: usize) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn replay_after_a_failed_takeover_sets_nothing_aside() {
+async fn replay_after_a_failed_takeover_makes_no_dead_letter() {
     let mut number = 0;
     while replayed_after(number).await {
         number += 1;

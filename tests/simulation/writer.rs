@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
 use verbale::dynamodb::Layout;
-use verbale::log::{
-    CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolSettings, Status, Submitted, WriterSettings,
-};
+use verbale::log::{CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolSettings, Status, WriterSettings};
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
@@ -36,12 +34,7 @@ fn opened(writer: &LogWriter, name: &str) -> (CallWriter, Manager) {
 }
 
 /// Runs a turn every ten seconds. Returns the submissions of the turns, and the largest lag of the log.
-async fn turns(
-    count: usize,
-    writer: &LogWriter,
-    call: &CallWriter,
-    manager: &mut Manager,
-) -> (Vec<Submitted>, Duration) {
+async fn turns(count: usize, writer: &LogWriter, call: &CallWriter, manager: &mut Manager) -> (Vec<usize>, Duration) {
     let (mut submitted, mut lag) = (Vec::new(), Duration::ZERO);
     for turn in 0..count {
         manager.add_user(format!("user {turn}")).unwrap();

@@ -39,10 +39,7 @@ fn heard(call: &CallSession) -> Option<String> {
 
 /// Returns the reason why an event changed nothing.
 fn why_ignored(effect: Effect) -> String {
-    match effect {
-        Effect::Applied => "applied".to_owned(),
-        Effect::Ignored(ignored) => ignored.to_string(),
-    }
+    effect.to_string()
 }
 
 mod media_streams {

@@ -10,10 +10,10 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
-use verbale::dynamodb::{Cost, DynamoLog, Item, Table, create_table, log_client};
+use verbale::dynamodb::{Cost, DynamoLog, Item, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{self, CallChange, CallEnd, CallHeader, CallId, CallLog as _, WriterLease};
-use verbale::manager::RestoreError;
+use verbale::manager::ManagerError;
 use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;
@@ -63,7 +63,7 @@ pub enum LogError {
     #[error(transparent)]
     Log(#[from] log::LogError),
     #[error("the logged call cannot be restored")]
-    NoConversation(#[from] RestoreError),
+    NoConversation(#[from] ManagerError),
     #[error("the items of the call cannot be read")]
     Items(#[from] Box<SdkError<QueryError>>),
 }
@@ -80,7 +80,7 @@ impl CallLog {
             Place::Endpoint { table, .. } => table.as_str(),
             Place::Memory | Place::Directory(_) => EMBEDDED_TABLE,
         };
-        create_table(&client, &Table::default().with_name(name)).await.map_err(|source| match (&place, &source) {
+        create_table(&client, name).await.map_err(|source| match (&place, &source) {
             (Place::Endpoint { url, .. }, error) if error.is_retryable() => {
                 LogError::NobodyAnswers { url: url.clone(), source }
             }

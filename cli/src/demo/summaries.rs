@@ -67,7 +67,7 @@ impl Summaries {
         };
         match manager.add_summary(summary.text, &summarizing) {
             Ok(entry) => Ok(Some(Summary::Added(entry.message().clone()))),
-            Err(error @ ManagerError::StaleSummary) => Ok(Some(Summary::Stale(error))),
+            Err(error) if error.is_stale() => Ok(Some(Summary::Stale(error))),
             Err(error) => Err(error.into()),
         }
     }

@@ -1,6 +1,7 @@
-//! `verbale report`: a call as one page of HTML.
+//! `verbale report`: a call as one page of HTML, or the calls of a day with an overview.
 
 mod chart;
+mod day;
 mod page;
 
 use std::io::Write;
@@ -10,7 +11,9 @@ use askama::Template;
 use clap::Args;
 use verbale::MessagesManager;
 use verbale::bedrock::BedrockMessage;
+use verbale::log::Day;
 
+use crate::calls::Calls;
 use crate::command::note;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
@@ -27,10 +30,18 @@ use page::Page;
 #[command(after_help = EXIT_STATUS)]
 pub struct Arguments {
     /// The id of the call, as `verbale list` prints it.
-    #[arg(value_name = "CALL")]
-    call: String,
+    #[arg(value_name = "CALL", required_unless_present = "day", conflicts_with = "day")]
+    call: Option<String>,
 
-    /// The file to write. Without it, the standard output.
+    /// Writes a page for each call that started on this day, in UTC, and an overview with links.
+    #[arg(long, value_name = "DAY", requires = "output")]
+    day: Option<Day>,
+
+    /// The tenant of the day's calls.
+    #[arg(long, value_name = "TENANT", requires = "day")]
+    tenant: Option<String>,
+
+    /// The file to write, or the directory for a day. Without it, the page goes to the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -43,7 +54,13 @@ pub struct Arguments {
 
 /// Writes the page. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let (call_id, call) = arguments.log.read(arguments.call).await?;
+    let Some(call) = arguments.call else {
+        let log = arguments.log.open().await?;
+        let calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
+        let day = arguments.day.map_or_else(String::new, |day| day.to_string());
+        return day::write(calls, arguments.mask, day, &arguments.output.unwrap_or_default()).await;
+    };
+    let (call_id, call) = arguments.log.read(call).await?;
     let call = arguments.mask.apply(call)?;
     let (header, started_ms) = (call.header.clone(), started_ms(&call));
     let conversation: MessagesManager<BedrockMessage> = call.restore();

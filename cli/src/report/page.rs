@@ -92,6 +92,18 @@ impl Page {
     }
 }
 
+impl Page {
+    /// Returns a value of the head of the page, or an empty text.
+    pub fn fact(&self, name: &str) -> &str {
+        self.facts.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    }
+
+    /// Returns how many things went wrong.
+    pub fn causes(&self) -> usize {
+        self.causes.len()
+    }
+}
+
 fn facts(header: Option<&CallHeader>, started_ms: i64, gaps_ms: &[i64]) -> Vec<(&'static str, String)> {
     let mut facts = vec![("started", format!("{} UTC", utc(started_ms)))];
     match header.map(CallHeader::call_end) {

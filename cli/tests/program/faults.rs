@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use verbale::log::{CallId, CallLog, JsonLines};
+use verbale::log::{CallHeader, CallId, CallLog, JsonLines, WriterLease};
+use verbale::{MessagesManager, PlainMessage};
 
 use crate::{calls, embedded, program, run, shown, start, with_calls};
 
@@ -47,7 +48,9 @@ async fn damaged_header_in_a_table_hides_no_other_call() {
         .table_name(log.table())
         .key("pk", aws_sdk_dynamodb::types::AttributeValue::S("CALL#ferry-2".into()))
         .key("sk", aws_sdk_dynamodb::types::AttributeValue::S("CALL".into()))
-        .update_expression("REMOVE started")
+        .update_expression("SET #attributes = :none")
+        .expression_attribute_names("#attributes", "attributes")
+        .expression_attribute_values(":none", aws_sdk_dynamodb::types::AttributeValue::S("none".into()))
         .send()
         .await
         .unwrap();
@@ -229,4 +232,43 @@ async fn slow_tools_are_causes() {
     calls::play_turns(log, "slow", 1, "the slow one").await;
     let why = shown(&run(folder.path(), "verbale why slow --log jsonl:calls"));
     assert!(why.contains("the tool seats took 4.0 s\n         make the tool faster"), "{why}");
+}
+
+/// The limit of a file's size kills the export, as `kill -9` would.
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn killed_export_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(folder.path().join("calls"));
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("Two seats.").unwrap();
+    let records = manager.records();
+    for number in 0..1_100 {
+        let id = CallId::new(format!("ferry-{number}")).unwrap();
+        let header = CallHeader::new(id, calls::START_MS + number).unwrap();
+        log.open_call(&header).await.unwrap();
+        log.put_record(&WriterLease::from(&header), &records[0]).await.unwrap();
+    }
+    let at = |name: &str| folder.path().join(name);
+    let line = "verbale export --day 2025-10-20 --format csv --log jsonl:calls -o";
+    assert!(run(folder.path(), &format!("{line} whole.csv")).status.success());
+    let whole = fs::read(at("whole.csv")).unwrap();
+
+    fs::write(at("out.csv"), "older").unwrap();
+    let blocks = (whole.len() - 4_096) / 512;
+    let script = format!("ulimit -f {blocks}; exec {} {}", env!("CARGO_BIN_EXE_verbale"), &line[8..]);
+    let mut killed = Command::new("dash");
+    killed.args(["-c", &format!("{script} out.csv")]).current_dir(folder.path());
+    let killed = start(&mut killed).wait_with_output().unwrap();
+    assert_eq!(killed.status.code(), None, "{}", shown(&killed));
+    assert_eq!(fs::read(at("out.csv")).unwrap(), b"older");
+
+    let other = shown(&run(folder.path(), &format!("{} out.csv --resume", line.replace("csv --log", "rows --log"))));
+    assert!(other.contains("of another export") && other.ends_with("(exit status 2)\n"), "{other}");
+    let resumed = shown(&run(folder.path(), &format!("{line} out.csv --resume")));
+    assert_eq!(resumed, "1100 calls written to out.csv\n");
+    assert!(fs::read(at("out.csv")).unwrap() == whole, "the resumed export is the whole one");
+    let again = shown(&run(folder.path(), &format!("{line} out.csv --resume")));
+    assert!(again.contains("there is no out.csv.resume to go on from"), "{again}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left beside the files");
 }

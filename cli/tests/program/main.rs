@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_sdk_dynamodb::Client;
 use tempfile::TempDir;
-use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallId, CallLog, JsonLines};
 
@@ -93,7 +93,7 @@ async fn embedded(folder: &TempDir) -> (DynamoLog, Client) {
     // The embedded DynamoDB works in real time.
     tokio::time::resume();
     let client = EmbeddedDynamo::open(folder.path().join("db")).unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let (from, to) = (JsonLines::new(folder.path().join("calls")), DynamoLog::new(client.clone()));
     for id in ["ferry-1", "ferry-2", "ferry-3"] {
         copy(&CallId::new(id).unwrap(), &from, &to).await;

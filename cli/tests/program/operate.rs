@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::dynamodb::Table;
+use verbale::dynamodb::table_definition;
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
     CallChange, CallEnd, CallHeader, CallId, CallLog, CallPage, CallQuery, JsonLines, LogError, LogErrorKind,
@@ -181,7 +181,7 @@ async fn table_is_compared_with_the_infrastructure() {
     assert!(check.ends_with("(exit status 6)\n"), "{check}");
 
     let other = EmbeddedDynamo::open(folder.path().join("other")).unwrap().client();
-    let definition = Table::default().definition().unwrap();
+    let definition = table_definition("verbale").unwrap();
     let indexes = definition.get_global_secondary_indexes().clone().unwrap();
     let first = indexes.into_iter().filter(|index| index.index_name() == "gsi1").collect();
     let attributes = definition.get_attribute_definitions().clone().unwrap();

@@ -93,6 +93,30 @@ async fn page_of_forty_turns_is_small() {
     assert!(size < 300 << 10, "{size} bytes");
 }
 
+#[tokio::test(start_paused = true)]
+async fn overview_of_a_day_links_to_a_page_of_each_call() {
+    let folder = with_calls().await;
+    let log = Arc::new(JsonLines::new(folder.path().join("calls")));
+    play_turns(log, "hostile", 1, HOSTILE).await;
+    let line = "verbale report --day 2025-10-20 --log jsonl:calls";
+    let output = run(folder.path(), &format!("{line} -o pages"));
+    assert_eq!(shown(&output), "4 pages written, with the overview pages/index.html\n");
+    let at = |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
+    let overview = at("index.html");
+    let links = values_of(&overview, "href");
+    let pages: HashSet<String> = links.iter().map(|link| at(link)).collect();
+    assert_eq!(pages.len(), 4);
+    for call in ["ferry-1", "ferry-2", "ferry-3", "hostile"] {
+        assert!(overview.contains(&format!(">{call}</a>")), "{overview}");
+        assert!(pages.iter().any(|page| page.contains(&format!("<h1>Call {call}</h1>"))), "{call}");
+    }
+    assert!(overview.contains("&#60;b&#62;hangup") && overview.contains("<td>transferred</td>"), "{overview}");
+    for tag in tags(&overview) {
+        assert!(ELEMENTS.contains(&tag.split_whitespace().next().unwrap()), "{tag}");
+    }
+    assert!(shown(&run(folder.path(), line)).ends_with("(exit status 2)\n"));
+}
+
 /// Writes pages to the directory `VERBALE_REPORTS`, where `.ci/run` looks at them in a browser.
 #[tokio::test(start_paused = true)]
 async fn reports_for_a_browser() {

@@ -45,9 +45,9 @@ where
             request_id: error.request_id(),
         }
         .failure(),
-        SdkError::TimeoutError(_) => Failure::TimedOut { wait: Wait::WholeAnswer, after: waited },
+        SdkError::TimeoutError(_) => Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after: waited },
         SdkError::DispatchFailure(dispatch) if dispatch.is_timeout() => {
-            Failure::TimedOut { wait: Wait::Connection, after: waited }
+            Failure::TimedOut { wait: Wait::CONNECTION, after: waited }
         }
         SdkError::DispatchFailure(dispatch) if dispatch.is_other() && dispatch.as_other().is_none() => {
             // Credentials, region or endpoint are missing.

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use crate::bedrock::document::from_document;
 use crate::bedrock::identifier::{call_id, tool_name};
 use crate::message::{Map, Text, ToolCall, ToolCallId, ToolName, Value};
-use crate::model::{Failure, ModelEvent, Partial, StopReason, Usage};
+use crate::model::{Failure, ModelEvent, Partial, StopReason, Usage, note_progress};
 
 /// The part of an answer that was read so far.
 ///
@@ -54,7 +54,10 @@ impl AnswerReader {
     ///
     /// Returns [`Failure::Malformed`] if the answer cannot be read.
     pub(crate) fn read(&mut self, event: Event) -> Result<Vec<ModelEvent>, Failure> {
-        self.has_begun |= matches!(event, Event::ContentBlockStart(_) | Event::ContentBlockDelta(_));
+        if matches!(event, Event::ContentBlockStart(_) | Event::ContentBlockDelta(_)) {
+            self.has_begun = true;
+            note_progress();
+        }
         let mut events = Vec::new();
         match event {
             Event::ContentBlockStart(event) => {

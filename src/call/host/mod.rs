@@ -4,7 +4,7 @@
 //! to a model and never writes a record.
 
 mod drained;
-mod error;
+mod late;
 mod slots;
 
 use std::collections::BTreeSet;
@@ -17,13 +17,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 pub use drained::Drained;
-pub use error::HostError;
+use late::pass_results;
 use slots::{Claim, Closable, Openable, Slots};
 
 use super::builder::CallBuilder;
 use super::closing::Closed;
 use super::session::CallSession;
 use crate::clock::from_now;
+use crate::conversation::{ConversationError, Problem};
 use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
 
 /// The live calls of a process, by id. Clones are handles of the same host.
@@ -93,17 +94,21 @@ impl CallHost {
     /// writers lose the call, so a call that another process has taken over is taken back. If several tasks ask for a
     /// call at once, one of them opens it, and the others wait.
     ///
-    /// Returns [`HostError::Draining`] after [`drain`](Self::drain) began, [`HostError::Busy`] if another task opens or
-    /// closes the call for longer than `timeout`, [`HostError::Log`] with the errors of
-    /// [`resume`](LogWriter::resume), and [`HostError::Session`] with the errors of [`CallBuilder::open`]. If the log
-    /// error is [retryable](crate::log::LogError::is_retryable) and the caller cannot wait, [`open`](Self::open) the call
+    /// Returns [`Closed`] after [`drain`](Self::drain) began, [`InUse`] if another task opens or closes the call for
+    /// longer than `timeout`, [`Log`] with the errors of [`resume`](LogWriter::resume), and the errors of
+    /// [`CallBuilder::open`]. If the [log error](ConversationError::log_error) is
+    /// [retryable](crate::log::LogError::is_retryable) and the caller cannot wait, [`open`](Self::open) the call
     /// without its past.
+    ///
+    /// [`Closed`]: crate::conversation::ConversationErrorKind::Closed
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`Log`]: crate::conversation::ConversationErrorKind::Log
     pub async fn open_or_resume(
         &self,
         header: CallHeader,
         timeout: Duration,
         build: impl FnOnce() -> CallBuilder,
-    ) -> Result<HostedCall, HostError> {
+    ) -> Result<HostedCall, ConversationError> {
         let deadline = from_now(timeout);
         let call_id = header.call_id().clone();
         let claim = loop {
@@ -120,6 +125,9 @@ impl CallHost {
         let (manager, writer) = self.writer.resume(&call_id, left(deadline)).await?;
         let ended = writer.ended().cloned();
         let session = Arc::new(build().log(writer).resume_hosted(manager)?);
+        if let Some(closed) = self.slots.take_running_on(&call_id) {
+            tokio::spawn(pass_results(closed, session.conversation().downgrade()));
+        }
         claim.keep(&session);
         Ok(HostedCall { session, is_resumed: true, ended })
     }
@@ -129,12 +137,18 @@ impl CallHost {
     /// Use this if the id is certainly new, or if the log is unavailable. If the log turns out to know the call, it
     /// refuses the new records, and [`not_logged`](crate::conversation::Conversation::not_logged) returns its error.
     ///
-    /// Returns the errors of [`open_or_resume`](Self::open_or_resume), and [`HostError::Busy`] at once.
-    pub fn open(&self, header: CallHeader, build: impl FnOnce() -> CallBuilder) -> Result<HostedCall, HostError> {
+    /// Returns the errors of [`open_or_resume`](Self::open_or_resume), and [`InUse`] at once.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    pub fn open(
+        &self,
+        header: CallHeader,
+        build: impl FnOnce() -> CallBuilder,
+    ) -> Result<HostedCall, ConversationError> {
         match self.slots.to_open(header.call_id())? {
             Openable::Live(session) => Ok(HostedCall::live(session)),
             Openable::Free(claim) => self.open_claimed(claim, header, build),
-            Openable::Busy(_) => Err(HostError::Busy { call_id: header.call_id().clone() }),
+            Openable::Busy(_) => Err(Problem::Busy { call_id: header.call_id().clone() }.into()),
         }
     }
 
@@ -143,7 +157,7 @@ impl CallHost {
         claim: Claim,
         header: CallHeader,
         build: impl FnOnce() -> CallBuilder,
-    ) -> Result<HostedCall, HostError> {
+    ) -> Result<HostedCall, ConversationError> {
         let session = Arc::new(build().log(self.writer.open(header)?).open()?);
         claim.keep(&session);
         Ok(HostedCall { session, is_resumed: false, ended: None })
@@ -164,14 +178,17 @@ impl CallHost {
     ///
     /// If another task is opening or closing the call, waits for that first. Returns `None` if the call is not live.
     ///
-    /// Returns [`HostError::Busy`] if the other task takes longer than `timeout`, and [`HostError::Log`] if a call header
-    /// cannot hold `reason`. The call stays open then.
+    /// Returns [`InUse`] if the other task takes longer than `timeout`, and [`Log`] if a call header cannot hold
+    /// `reason`. The call stays open then.
+    ///
+    /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
+    /// [`Log`]: crate::conversation::ConversationErrorKind::Log
     pub async fn close(
         &self,
         call_id: &CallId,
         reason: impl Into<Arc<str>>,
         timeout: Duration,
-    ) -> Result<Option<Closed>, HostError> {
+    ) -> Result<Option<Closed>, ConversationError> {
         let deadline = from_now(timeout);
         loop {
             match self.slots.to_close(call_id) {
@@ -234,10 +251,10 @@ impl HostedCall {
 }
 
 /// Waits until the task that opens or closes a call is done.
-async fn wait(mut done: watch::Receiver<()>, deadline: Instant, call_id: &CallId) -> Result<(), HostError> {
+async fn wait(mut done: watch::Receiver<()>, deadline: Instant, call_id: &CallId) -> Result<(), ConversationError> {
     // Nothing is ever sent: the channel closes when the task is done.
     let waited = timeout_at(deadline, done.changed()).await;
-    waited.map(drop).map_err(|_| HostError::Busy { call_id: call_id.clone() })
+    waited.map(drop).map_err(|_| Problem::Busy { call_id: call_id.clone() }.into())
 }
 
 fn left(deadline: Instant) -> Duration {

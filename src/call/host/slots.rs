@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
 
-use super::HostError;
 use crate::call::session::CallSession;
+use crate::conversation::{Conversation, Problem};
 use crate::log::{CallId, LogErrorKind};
+use crate::turn::Host;
 
 /// The calls of a host, by id.
 #[derive(Default)]
@@ -19,6 +20,8 @@ pub(super) struct Slots(Mutex<State>);
 struct State {
     is_draining: bool,
     by_id: HashMap<CallId, Slot>,
+    /// Closed calls whose tools run on.
+    running_on: HashMap<CallId, Conversation>,
 }
 
 enum Slot {
@@ -52,13 +55,13 @@ pub(super) enum Closable {
 impl Slots {
     /// Claims a call that is not live here, or is no longer.
     ///
-    /// Returns [`HostError::Draining`] if the host is draining.
-    pub fn to_open(self: &Arc<Self>, call_id: &CallId) -> Result<Openable, HostError> {
+    /// Returns [`Problem::Draining`] if the host is draining.
+    pub fn to_open(self: &Arc<Self>, call_id: &CallId) -> Result<Openable, Problem> {
         let mut ended = None;
         loop {
             let mut state = self.state();
             if state.is_draining {
-                return Err(HostError::Draining { call_id: call_id.clone() });
+                return Err(Problem::Draining { call_id: call_id.clone() });
             }
             match state.by_id.get(call_id) {
                 Some(Slot::Busy(done)) => return Ok(Openable::Busy(done.clone())),
@@ -111,9 +114,18 @@ impl Slots {
         state.by_id.keys().cloned().collect()
     }
 
+    /// Takes the conversation of a call that was closed here while its tools ran.
+    pub fn take_running_on(&self, call_id: &CallId) -> Option<Conversation> {
+        self.state().running_on.remove(call_id)
+    }
+
     /// Removes a session that ended, unless another one has its slot.
-    fn leave(&self, call_id: &CallId, session: &Weak<CallSession>) {
+    fn leave(&self, call_id: &CallId, session: &Weak<CallSession>, conversation: Option<Conversation>) {
+        let mut running_on = std::mem::take(&mut self.state().running_on);
+        running_on.extend(conversation.map(|conversation| (call_id.clone(), conversation)));
+        running_on.retain(|_, conversation| is_running(conversation));
         let mut state = self.state();
+        state.running_on.extend(running_on);
         let is_own = match state.by_id.get(call_id) {
             Some(Slot::Live(live)) => std::ptr::eq(Arc::as_ptr(live), session.as_ptr()),
             _ => false,
@@ -141,11 +153,12 @@ impl Claim {
     /// Ends the claim with a live session, which leaves the slot when it is closed.
     pub fn keep(mut self, session: &Arc<CallSession>) {
         let (slots, id, weak) = (Arc::downgrade(&self.slots), self.call_id.clone(), Arc::downgrade(session));
+        let conversation = session.conversation().downgrade();
         // A session that could not be closed has it already.
         session.leave_host.get_or_init(|| {
             Box::new(move || {
                 if let Some(slots) = slots.upgrade() {
-                    slots.leave(&id, &weak);
+                    slots.leave(&id, &weak, conversation.upgrade());
                 }
             })
         });
@@ -160,6 +173,11 @@ impl Drop for Claim {
             self.slots.state().by_id.remove(&self.call_id);
         }
     }
+}
+
+/// Returns whether a task of this process runs a tool of the conversation.
+fn is_running(conversation: &Conversation) -> bool {
+    conversation.with(|core| core.tools_used.is_any_running())
 }
 
 /// Returns whether a session can continue: it is not closed, and no other process has taken the call over.

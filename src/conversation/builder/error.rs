@@ -1,14 +1,10 @@
-//! [`BuildError`]: the reason why parts do not make a message.
+//! [`BuildProblem`]: the reason why parts do not make a message.
 
 use crate::message::Role;
 
 /// The reason why parts do not make a message. The text says what to do and contains nothing of the parts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub struct BuildError(#[from] Problem);
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Problem {
+pub(crate) enum BuildProblem {
     #[error("the message is empty or blank; add a text, media, a document or a tool call")]
     Empty,
     #[error("{content} belongs to role {wanted}, but the message has role {role}; build a message of its own for it")]

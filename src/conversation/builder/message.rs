@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ulid::Ulid;
 
-use super::error::Problem;
-use super::{BuildError, LastStep};
+use super::LastStep;
+use super::error::BuildProblem;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::conversation::ConversationError;
 use crate::message::{
     Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall,
 };
@@ -149,11 +150,13 @@ impl MessageBuilder {
 
     /// Returns the message with the parts so far.
     ///
-    /// Returns [`BuildError`] if the message is blank, or if its parts belong to several roles or not to its
+    /// Returns [`Refused`] if the message is blank, or if its parts belong to several roles or not to its
     /// [role](Self::role).
-    pub fn to_draft(&self) -> Result<Draft, BuildError> {
+    ///
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    pub fn to_draft(&self) -> Result<Draft, ConversationError> {
         if self.contents.iter().all(Content::is_blank) {
-            return Err(Problem::Empty.into());
+            return Err(BuildProblem::Empty.into());
         }
         let role = self.role.unwrap_or_else(|| self.role_of_parts());
         self.check(role)?;
@@ -165,9 +168,9 @@ impl MessageBuilder {
         if self.last_tool_call().is_some() { Role::Assistant } else { Role::User }
     }
 
-    fn check(&self, role: Role) -> Result<(), Problem> {
+    fn check(&self, role: Role) -> Result<(), BuildProblem> {
         if role == Role::Summary {
-            return Err(Problem::Summary);
+            return Err(BuildProblem::Summary);
         }
         for content in &self.contents {
             let (content, wanted) = match content {
@@ -176,7 +179,7 @@ impl MessageBuilder {
                 _ => continue,
             };
             if role != wanted {
-                return Err(Problem::WrongRole { role, content, wanted });
+                return Err(BuildProblem::WrongRole { role, content, wanted });
             }
         }
         Ok(())

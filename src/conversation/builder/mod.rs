@@ -8,7 +8,7 @@ mod last_step;
 mod message;
 mod result;
 
-pub use error::BuildError;
+pub(crate) use error::BuildProblem;
 pub use last_step::LastStep;
 pub use message::MessageBuilder;
 pub use result::ResultBuilder;

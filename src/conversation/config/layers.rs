@@ -45,7 +45,7 @@ impl Config {
             summarizer: other.summarizer.or(self.summarizer),
             summary_timeout: same_timeout(self.summary_timeout, other.summary_timeout, "summary_timeout")?,
             summary_backoff: same(self.summary_backoff, other.summary_backoff, "summary_backoff")?,
-            retention: same(self.retention, other.retention, "retention")?,
+            keeps_all_messages: same(self.keeps_all_messages, other.keeps_all_messages, "keeps_all_messages")?,
         })
     }
 
@@ -88,7 +88,7 @@ impl Config {
             summarizer: self.summarizer.or_else(|| base.summarizer.clone()),
             summary_timeout: self.summary_timeout.or(base.summary_timeout),
             summary_backoff: self.summary_backoff.or(base.summary_backoff),
-            retention: self.retention.or(base.retention),
+            keeps_all_messages: self.keeps_all_messages.or(base.keeps_all_messages),
         })
     }
 

@@ -7,7 +7,6 @@ mod data;
 mod error;
 mod layers;
 mod models;
-mod retention;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +14,6 @@ use std::time::Duration;
 
 pub(crate) use error::ConfigError;
 pub use models::Models;
-pub use retention::Retention;
 
 use crate::contents::ContentStore;
 use crate::memory::{ExtractiveSummarizer, FactFinder, RuleFactFinder};
@@ -68,7 +66,7 @@ pub struct Config {
     summarizer: Option<Arc<dyn Summarizer>>,
     summary_timeout: Option<Duration>,
     summary_backoff: Option<Duration>,
-    retention: Option<Retention>,
+    keeps_all_messages: Option<bool>,
 }
 
 impl Config {
@@ -199,10 +197,16 @@ impl Config {
         Self { summary_backoff: Some(backoff), ..self }
     }
 
-    /// Sets which messages stay in memory; [`Retention::UntilStored`] by default.
+    /// Sets whether all messages stay in memory, except those over the limit of a
+    /// [registry](crate::conversation::Conversations); false by default.
+    ///
+    /// If not, a message is released when a summary covers it and the log has acknowledged it. A conversation without a log
+    /// keeps all. These stay: messages whose tool still runs or whose playback is not reported, for up to eight speeches. A
+    /// report of playback for a released message is ignored. The prompt, the metadata and the facts do not change.
+    /// [`Conversation::whole`](crate::conversation::Conversation::whole) reads released messages from the log.
     #[must_use]
-    pub fn with_retention(self, retention: Retention) -> Self {
-        Self { retention: Some(retention), ..self }
+    pub fn with_all_messages(self, keep: bool) -> Self {
+        Self { keeps_all_messages: Some(keep), ..self }
     }
 
     /// Returns the provider and the name of the model, or `None` if no prompt chose one; turns then use the first
@@ -244,12 +248,12 @@ impl Config {
         self.policy.clone().unwrap_or_default()
     }
 
-    pub(super) fn retention(&self) -> Retention {
-        self.retention.unwrap_or_default()
+    pub(super) fn keeps_all_messages(&self) -> bool {
+        self.keeps_all_messages.unwrap_or_default()
     }
 
     pub(super) fn summarizer(&self) -> Arc<dyn Summarizer> {
-        self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::default()))
+        self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::for_memory(self.policy().memory())))
     }
 
     pub(super) fn summary_timeout(&self) -> Duration {

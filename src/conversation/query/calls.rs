@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::QueryError;
-use super::error::Problem;
+use super::error::QueryProblem;
+use crate::conversation::ConversationError;
 use crate::log::{CallHeader, CallId, CallLog, CallQuery, Day, Tenant};
 
 /// The calls of a log that a query reads.
@@ -71,11 +71,11 @@ impl Calls {
     }
 
     /// Returns the next id, and lists the next page if necessary.
-    pub async fn next(&mut self, log: &dyn CallLog) -> Result<Option<CallId>, QueryError> {
+    pub async fn next(&mut self, log: &dyn CallLog) -> Result<Option<CallId>, ConversationError> {
         while self.ids.is_empty() {
             let Some(query) = self.pages.pop() else { return Ok(None) };
             let page = log.list_calls(&query).await;
-            let page = page.map_err(|source| Problem::List { day: query.day(), source })?;
+            let page = page.map_err(|source| QueryProblem::List { day: query.day(), source })?;
             self.ids.extend(page.calls.iter().map(|header| header.call_id().clone()));
             self.pages.extend(page.next.map(|after| CallQuery { after: Some(after), ..query }));
         }

@@ -1,15 +1,11 @@
-//! [`QueryError`]: the reason why a query failed.
+//! [`QueryProblem`]: the reason why a query failed.
 
 use crate::log::{CallId, Day, LogError};
 use crate::message::MessageError;
 
 /// The reason why a query failed. The text contains neither messages nor the text of the query.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct QueryError(#[from] Problem);
-
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
+pub(crate) enum QueryProblem {
     #[error("the query's `since` ({since_ms}) is after its `until` ({until_ms}); swap them, or leave one of them out")]
     SinceAfterUntil { since_ms: i64, until_ms: i64 },
     #[error("the query's `since` or `until` is refused: {0}")]
@@ -24,9 +20,12 @@ pub(super) enum Problem {
     Read { call_id: CallId, source: LogError },
 }
 
-impl QueryError {
-    /// Returns whether the same query may succeed later without any change.
-    pub fn is_retryable(&self) -> bool {
-        matches!(&self.0, Problem::List { source, .. } | Problem::Read { source, .. } if source.is_retryable())
+impl QueryProblem {
+    /// Returns the error of the log, if a log failed.
+    pub fn log_error(&self) -> Option<&LogError> {
+        match self {
+            Self::List { source, .. } | Self::Read { source, .. } => Some(source),
+            _ => None,
+        }
     }
 }

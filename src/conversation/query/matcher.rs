@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::error::Problem;
+use super::error::QueryProblem;
 use super::timeline::Span;
-use super::{Found, HistoryQuery, MAX_TEXT_BYTES, QueryError, QueryOrder};
+use super::{Found, HistoryQuery, MAX_TEXT_BYTES, QueryOrder};
+use crate::conversation::ConversationError;
 use crate::log::CallId;
 use crate::message::{Content, Message, Outcome, Part, ResultContent, Text, Value, check_ms, is_blank};
 
@@ -17,15 +18,17 @@ pub(super) struct Matcher<'q> {
 }
 
 impl<'q> Matcher<'q> {
-    /// Returns [`QueryError`] if the query is invalid.
-    pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
+    /// Returns [`Refused`] if the query is invalid.
+    ///
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    pub fn new(query: &'q HistoryQuery) -> Result<Self, ConversationError> {
         if let (Some(since_ms), Some(until_ms)) = (query.since_ms, query.until_ms)
             && since_ms > until_ms
         {
-            return Err(Problem::SinceAfterUntil { since_ms, until_ms }.into());
+            return Err(QueryProblem::SinceAfterUntil { since_ms, until_ms }.into());
         }
         for at_ms in query.since_ms.into_iter().chain(query.until_ms) {
-            check_ms(at_ms).map_err(Problem::from)?;
+            check_ms(at_ms).map_err(QueryProblem::from)?;
         }
         Ok(Self { query, text: query.text.as_ref().map(finder).transpose()? })
     }
@@ -88,11 +91,11 @@ fn has_turn(message: &Message, end: &Text) -> bool {
     turn.is_some_and(|turn| turn.end == *end || turn.earlier.iter().any(|earlier| earlier.end == *end))
 }
 
-fn finder(text: &Text) -> Result<Regex, QueryError> {
+fn finder(text: &Text) -> Result<Regex, ConversationError> {
     if is_blank(text) {
-        return Err(Problem::BlankText.into());
+        return Err(QueryProblem::BlankText.into());
     }
-    let too_long = || Problem::TextTooLong { bytes: text.len(), max: MAX_TEXT_BYTES }.into();
+    let too_long = || QueryProblem::TextTooLong { bytes: text.len(), max: MAX_TEXT_BYTES }.into();
     if text.len() > MAX_TEXT_BYTES {
         return Err(too_long());
     }

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 pub use answer::{Found, LogAnswer};
 pub(super) use calls::Calls;
 pub use calls::LogScope;
-pub use error::QueryError;
+pub(crate) use error::QueryProblem;
 pub use over_log::query_log;
 pub(super) use over_log::read_calls;
 pub(super) use search::Search;

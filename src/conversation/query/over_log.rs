@@ -4,9 +4,10 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::calls::{Calls, LogScope};
-use super::error::Problem;
+use super::error::QueryProblem;
 use super::search::Search;
-use super::{HistoryQuery, LogAnswer, QueryError};
+use super::{HistoryQuery, LogAnswer};
+use crate::conversation::ConversationError;
 use crate::log::{CallId, CallLog, LogErrorKind, LogFuture, LoggedCall};
 
 /// The maximum number of calls that are read, and in memory, at a time.
@@ -19,8 +20,9 @@ const CONCURRENCY: usize = 8;
 /// the matches in memory; set a limit to query a busy day. A call that is not in the log has no
 /// messages.
 ///
-/// Returns [`QueryError`] if the query is invalid, if a day cannot be listed, or if a call cannot be read. A content
-/// that cannot be loaded is no error but one of the answer's [problems](LogAnswer::problems).
+/// Returns [`Refused`](super::super::ConversationErrorKind::Refused) if the query is invalid, and
+/// [`Log`](super::super::ConversationErrorKind::Log) if a day cannot be listed, or a call cannot be read. A content that
+/// cannot be loaded is no error but one of the answer's [problems](LogAnswer::problems).
 ///
 /// ```
 /// use verbale::conversation::{HistoryQuery, LogScope, query_log};
@@ -43,7 +45,11 @@ const CONCURRENCY: usize = 8;
 /// # Ok(()) }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 /// ```
-pub async fn query_log(log: &dyn CallLog, scope: &LogScope, query: &HistoryQuery) -> Result<LogAnswer, QueryError> {
+pub async fn query_log(
+    log: &dyn CallLog,
+    scope: &LogScope,
+    query: &HistoryQuery,
+) -> Result<LogAnswer, ConversationError> {
     let mut search = Search::new(query)?;
     let calls = Calls::in_scope(scope, query.conversation.as_ref());
     read_calls(log, calls, |call_id, call| {
@@ -60,7 +66,7 @@ pub(in crate::conversation) async fn read_calls(
     log: &dyn CallLog,
     mut calls: Calls,
     mut visit: impl FnMut(&CallId, LoggedCall),
-) -> Result<(), QueryError> {
+) -> Result<(), ConversationError> {
     let mut reads = Vec::with_capacity(CONCURRENCY);
     loop {
         while reads.len() < CONCURRENCY
@@ -76,7 +82,7 @@ pub(in crate::conversation) async fn read_calls(
     }
 }
 
-type Read<'a> = LogFuture<'a, (CallId, LoggedCall), QueryError>;
+type Read<'a> = LogFuture<'a, (CallId, LoggedCall), ConversationError>;
 
 fn read(log: &dyn CallLog, call_id: CallId) -> Read<'_> {
     Box::pin(async move {
@@ -84,13 +90,13 @@ fn read(log: &dyn CallLog, call_id: CallId) -> Read<'_> {
             Ok(call) => Ok((call_id, call)),
             // Erased since it was listed.
             Err(source) if source.kind() == LogErrorKind::Erased => Ok((call_id, LoggedCall::default())),
-            Err(source) => Err(Problem::Read { call_id, source }.into()),
+            Err(source) => Err(QueryProblem::Read { call_id, source }.into()),
         }
     })
 }
 
 /// Waits for the first read to complete, and removes it from `reads`.
-async fn first_of(reads: &mut Vec<Read<'_>>) -> Result<(CallId, LoggedCall), QueryError> {
+async fn first_of(reads: &mut Vec<Read<'_>>) -> Result<(CallId, LoggedCall), ConversationError> {
     poll_fn(|context| {
         for index in 0..reads.len() {
             if let Some(Poll::Ready(read)) = reads.get_mut(index).map(|read| read.as_mut().poll(context)) {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::HistoryQuery;
 use super::answer::{Found, LogAnswer};
 use super::best::Best;
 use super::matcher::Matcher;
 use super::timeline::Timeline;
-use super::{HistoryQuery, QueryError};
 use crate::contents::Problem;
+use crate::conversation::ConversationError;
 use crate::log::{CallId, LoggedCall};
 use crate::manager::{LeftOut, MessagesManager};
 use crate::message::{Message, MessageId, PlainMessage, Position, Role};
@@ -22,8 +23,10 @@ pub(in crate::conversation) struct Search<'q> {
 }
 
 impl<'q> Search<'q> {
-    /// Returns [`QueryError`] if the query is invalid.
-    pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
+    /// Returns [`Refused`] if the query is invalid.
+    ///
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    pub fn new(query: &'q HistoryQuery) -> Result<Self, ConversationError> {
         let matcher = Matcher::new(query)?;
         Ok(Self { query, matcher, best: Best::new(query), problems: Vec::new(), left_out: Vec::new() })
     }

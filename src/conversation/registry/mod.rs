@@ -122,7 +122,7 @@ impl Conversations {
 
     /// Adds a conversation, such as a restored one or a fork. The limit applies to it from now on.
     ///
-    /// Returns [`Exists`](super::ConversationErrorKind::Exists) if the registry has one with this id.
+    /// Returns [`InUse`](super::ConversationErrorKind::InUse) if the registry has one with this id.
     pub fn insert(&self, conversation: &Conversation) -> Result<(), ConversationError> {
         match self.write().entry(conversation.id().clone()) {
             Entry::Occupied(entry) => return Err(Problem::Exists { id: entry.key().clone() }.into()),

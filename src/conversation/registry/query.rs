@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::Conversations;
-use crate::conversation::Conversation;
-use crate::conversation::query::{Calls, Found, HistoryQuery, LogAnswer, QueryError, Search, read_calls};
+use crate::conversation::query::{Calls, Found, HistoryQuery, LogAnswer, Search, read_calls};
+use crate::conversation::{Conversation, ConversationError};
 use crate::log::CallId;
 use crate::message::{MessageWrapper, Position};
 
@@ -14,8 +14,10 @@ impl Conversations {
     /// The conversations are locked and searched one after the other. [`query_log`](crate::conversation::query_log)
     /// runs the same query over a log.
     ///
-    /// Returns [`QueryError`] if the query is invalid.
-    pub fn query(&self, query: &HistoryQuery) -> Result<Vec<Found>, QueryError> {
+    /// Returns [`Refused`] if the query is invalid.
+    ///
+    /// [`Refused`]: crate::conversation::ConversationErrorKind::Refused
+    pub fn query(&self, query: &HistoryQuery) -> Result<Vec<Found>, ConversationError> {
         let mut search = Search::new(query)?;
         for conversation in self.selected_by(query) {
             conversation.search(&mut search);
@@ -29,7 +31,7 @@ impl Conversations {
     /// conversations that are not in the registry.
     ///
     /// Returns the errors of [`query_log`](crate::conversation::query_log).
-    pub async fn query_with_log(&self, query: &HistoryQuery) -> Result<LogAnswer, QueryError> {
+    pub async fn query_with_log(&self, query: &HistoryQuery) -> Result<LogAnswer, ConversationError> {
         let mut search = Search::new(query)?;
         let mut pruned: HashMap<CallId, Position> = HashMap::new();
         for conversation in self.selected_by(query) {

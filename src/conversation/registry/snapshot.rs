@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConversationMetadata, Conversations};
 use crate::conversation::Conversation;
-use crate::manager::{Expected, LeftOut, MessagesManager, RestoreError};
+use crate::manager::{Expected, LeftOut, ManagerError, MessagesManager, Refusal};
 use crate::message::{PlainMessage, Position, Record};
 
 /// A conversation at one moment: its metadata, and the records of its messages in memory.
@@ -25,7 +25,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
     /// restore such a conversation from its log.
-    pub fn restore(self) -> Result<Conversation, RestoreError> {
+    pub fn restore(self) -> Result<Conversation, ManagerError> {
         let manager = match self.left_out.as_slice() {
             [] => MessagesManager::restore(self.records)?,
             left_out => restored_without(left_out, self.records)?,
@@ -35,13 +35,13 @@ impl Snapshot {
 }
 
 /// Restores a conversation that lacks these messages, and no others.
-fn restored_without(left_out: &[u32], records: Vec<Record>) -> Result<MessagesManager<PlainMessage>, RestoreError> {
+fn restored_without(left_out: &[u32], records: Vec<Record>) -> Result<MessagesManager<PlainMessage>, ManagerError> {
     let missing = |seq: &u32| LeftOut::new(Position::message(*seq), None, "the snapshot was taken without it");
     let expected = Expected { left_out: left_out.iter().map(missing).collect(), ..Expected::default() };
     let manager = MessagesManager::restore_available(records, expected);
     let is_new = |it: &&LeftOut| it.position.summary_number().is_none() && !left_out.contains(&it.position.seq());
     match manager.left_out().iter().find(is_new) {
-        Some(other) => Err(RestoreError::Missing { seq: other.position.seq() }),
+        Some(other) => Err(Refusal::Missing { seq: other.position.seq() }.into()),
         None => Ok(manager),
     }
 }

@@ -29,7 +29,7 @@ use crate::log::LogError;
 /// The most rounds of a put or release. Each round but the last met another put or release of the same content.
 const MAX_ROUNDS: u32 = 8;
 
-/// A [`ContentStore`] in a table: that of the log, or another one of the same [definition](super::Table).
+/// A [`ContentStore`] in a table: that of the log, or another one of the same [definition](super::table_definition).
 ///
 /// A content is a head and its chunks, in one partition with its uses. The head names its chunks by an id of their own (the
 /// *generation*). It is deleted before them, so a content is either complete or absent.

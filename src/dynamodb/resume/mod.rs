@@ -79,8 +79,9 @@ use super::change::not_live;
 use super::read::logged;
 use super::table_client::Written;
 use super::{DynamoLog, Item, header, item, names};
+use crate::log::silence::uncontended;
 use crate::log::{
-    CallEnd, CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease,
+    CallEnd, CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, Tenure, TenureChange, TenureStep, WriterLease,
 };
 use fencing::{Fenced, Fencing};
 
@@ -111,20 +112,40 @@ impl DynamoLog {
     }
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
-        let seen = self.live_header(call_id).await?;
+        let seen = uncontended(self, call_id).await?;
         let candidate = self.change_tenure(call_id, &seen.tenure().change(TenureStep::Commit, Nonce::random())).await?;
-        let serve = candidate.tenure().change(TenureStep::Serve, Nonce::random());
         let taken = async {
             let Fenced { items, .. } = Fencing { log: self, call_id, epoch: candidate.epoch() }.run().await?;
             let ended = candidate.call_end().cloned();
-            Ok(TakenOver { header: self.change_tenure(call_id, &serve).await?, ended, items })
+            let header = self.step_of_candidate(call_id, candidate.tenure(), TenureStep::Serve).await?;
+            Ok(TakenOver { header, ended, items })
         };
         let taken = taken.await;
         if taken.is_err() {
             // If this fails, too, the older writer takes the call back once it finds this candidate silent.
-            let _ = self.change_tenure(call_id, &candidate.tenure().change(TenureStep::GiveUp, Nonce::random())).await;
+            let _ = self.step_of_candidate(call_id, candidate.tenure(), TenureStep::GiveUp).await;
         }
         taken
+    }
+
+    /// Makes a step of a candidate, with the nonce of a hold that has come since.
+    async fn step_of_candidate(
+        &self,
+        call_id: &CallId,
+        candidate: Tenure,
+        step: TenureStep,
+    ) -> Result<CallHeader, LogError> {
+        match self.change_tenure(call_id, &candidate.change(step, Nonce::random())).await {
+            Err(error) if error.is_retryable() => {
+                let now = self.live_header(call_id).await?.tenure();
+                let is_still_candidate = now.epoch == candidate.epoch && now.is_contended;
+                if !is_still_candidate || now.nonce == candidate.nonce {
+                    return Err(error);
+                }
+                self.change_tenure(call_id, &now.change(step, Nonce::random())).await
+            }
+            made => made,
+        }
     }
 
     /// Fences the older writers for a candidate; see [`fence_call`](crate::log::CallLog::fence_call).
@@ -161,7 +182,7 @@ impl DynamoLog {
     }
 
     /// Returns the update of a step. Its condition names the epoch and the nonce that the header must have, so it can
-    /// neither create a header nor apply late, behind another write of the header.
+    /// neither create a header nor apply late, after another write of the header.
     fn tenure_update(&self, call_id: &CallId, change: &TenureChange) -> UpdateItemFluentBuilder {
         let request = self.header_update(call_id);
         let mut condition = request.get_condition_expression().clone().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dynamodb::table_client::Written;
-use crate::dynamodb::{DynamoLog, Table, create_table, header};
+use crate::dynamodb::{DynamoLog, create_table, header};
 use crate::embedded::EmbeddedDynamo;
 use crate::log::CallId;
 
@@ -76,7 +76,7 @@ async fn is_applied(
 #[tokio::test]
 async fn conditions_have_the_same_rules_as_the_pure_functions() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    create_table(&client, &Table::default()).await.unwrap();
+    create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client);
     let call_id = CallId::new("CA1").unwrap();
     for (slot, is_span) in slots().into_iter().flat_map(|slot| [(slot, false), (slot, true)]) {

@@ -11,7 +11,7 @@ use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
 use crate::exchange::reason::JsonKind;
-use crate::manager::{ManagerError, MessagesManager};
+use crate::manager::{ManagerError, MessagesManager, Refusal};
 use crate::message::{
     Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCallId, ToolName, ToolResult, is_blank,
 };
@@ -182,7 +182,7 @@ impl<W: MessageWrapper> Items<W> {
             return self.importer.add(node, role, contents);
         }
         if contents.iter().all(Content::is_blank) {
-            return Err(node.error(ManagerError::Blank));
+            return Err(node.error(ManagerError::from(Refusal::Blank)));
         }
         self.instructions.append(&mut contents);
         Ok(())

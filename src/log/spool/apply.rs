@@ -83,6 +83,18 @@ impl<'a> Tables<'a> {
                     (call.row.call_end, call.is_changed) = (None, true);
                 }
             }
+            SpoolChange::RefuseEnd(call_id, reason) => {
+                if let Some(call) = self.call(call_id)?
+                    && let Some(call_end) = call.row.call_end.take()
+                {
+                    (call.row.refused_end, call.is_changed) = (Some((call_end, reason.clone())), true);
+                }
+            }
+            SpoolChange::DiscardEnd(call_id) => {
+                if let Some(call) = self.call(call_id)? {
+                    (call.row.refused_end, call.is_changed) = (None, true);
+                }
+            }
             SpoolChange::Put(lease, record) => self.put(lease, record)?,
             SpoolChange::Span(call_id, span) => {
                 if let Some(number) = self.call(call_id)?.map(|call| call.number) {
@@ -206,6 +218,7 @@ impl<'a> Tables<'a> {
             let Some(Call { number, row, is_changed }) = call else { continue };
             let is_done = row.opening.is_none()
                 && row.call_end.is_none()
+                && row.refused_end.is_none()
                 && self.records.range(places_of(*number))?.next().is_none()
                 && self.dead_letters.range(places_of(*number))?.next().is_none();
             if is_done {

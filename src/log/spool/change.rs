@@ -19,6 +19,10 @@ pub(crate) enum SpoolChange {
     Close(WriterLease, CallEnd),
     /// The end of the call is stored.
     Closed(CallId),
+    /// The log refuses the end of the call, for this reason. The end becomes a dead letter.
+    RefuseEnd(CallId, Box<str>),
+    /// The refused end of the call is removed.
+    DiscardEnd(CallId),
     /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
     /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
@@ -71,6 +75,8 @@ pub(crate) struct SpooledCall {
     pub opening: Option<CallHeader>,
     /// The end that has to be stored.
     pub call_end: Option<CallEnd>,
+    /// The end that the log refuses, and why.
+    pub refused_end: Option<(CallEnd, Box<str>)>,
     /// The records that have to be stored, by position, with their size in bytes of JSON.
     pub records: Vec<(RecordKey, u64)>,
     /// The dead letters, by position, with their size in bytes of JSON.
@@ -82,7 +88,7 @@ pub(crate) struct SpooledCall {
 /// A part of a call that will never be stored as it is, kept with the reason: the log refuses it for good, or it cannot
 /// be redacted.
 ///
-/// [`DeadLetters`](crate::log::DeadLetters) lists the dead letters, stores them after all, and discards them.
+/// [`LogWriter`](crate::log::LogWriter) lists the dead letters, stores them after all, and discards them.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {

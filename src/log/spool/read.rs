@@ -11,6 +11,7 @@ use super::row::{CallRow, unreadable};
 use super::sealing::Sealed;
 use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record, spans, spans_of};
 use super::{Open, Spool};
+use crate::log::stored::StoredCallEnd;
 use crate::log::{CallEnd, CallHeader, CallId, LogError, Span};
 use crate::message::{Position, Record};
 
@@ -128,6 +129,7 @@ fn call(open: &Open, id: &str, number: u64, row: &[u8]) -> Result<SpooledCall, F
         lease: row.lease(&call_id(id)?),
         opening: row.opening.map(CallHeader::try_from).transpose().map_err(|_| unreadable())?,
         call_end: row.call_end.map(CallEnd::try_from).transpose().map_err(|_| unreadable())?,
+        refused_end: refused_end(row.refused_end)?,
         records: Vec::new(),
         dead_letters: Vec::new(),
         spans: Vec::new(),
@@ -162,7 +164,13 @@ pub(super) fn dead_letters(open: &Open, of: Option<&CallId>, limit: usize) -> Re
         if of.is_some_and(|of| *of != call_id) {
             continue;
         }
-        for entry in table.range(places_of(value.value().0))?.take(limit.saturating_sub(found.len())) {
+        let (number, row) = value.value();
+        let row = CallRow::read(&open.sealing.open(Sealed::Call(id.value(), number), row)?)?;
+        if let Some((call_end, reason)) = refused_end(row.refused_end)?.filter(|_| found.len() < limit) {
+            let (call_id, call_end) = (call_id.clone(), Some(call_end));
+            found.push(DeadLetter { call_id, reason, record: None, call_end, is_unredacted: false });
+        }
+        for entry in table.range(places_of(number))?.take(limit.saturating_sub(found.len())) {
             let (place, value) = entry?;
             let (revision, reason, json) = value.value();
             let (call_id, reason) = (call_id.clone(), reason.into());
@@ -171,6 +179,11 @@ pub(super) fn dead_letters(open: &Open, of: Option<&CallId>, limit: usize) -> Re
         }
     }
     Ok(found)
+}
+
+fn refused_end(stored: Option<(StoredCallEnd, Box<str>)>) -> Result<Option<(CallEnd, Box<str>)>, Fault> {
+    let read = |(call_end, reason)| Ok((CallEnd::try_from(call_end).map_err(|_| unreadable())?, reason));
+    stored.map(read).transpose()
 }
 
 fn call_id(id: &str) -> Result<CallId, Fault> {

@@ -20,13 +20,17 @@ pub(super) struct CallRow {
     pub opening: Option<StoredHeader>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_end: Option<StoredCallEnd>,
+    /// The end that the log refuses, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_end: Option<(StoredCallEnd, Box<str>)>,
 }
 
 impl CallRow {
     pub fn of(lease: &WriterLease) -> Self {
         let (epoch, served) = (lease.epoch(), lease.served());
         let served = (served != epoch).then_some(served);
-        Self { epoch, served, expires_at_s: lease.expires_at_s(), opening: None, call_end: None }
+        let expires_at_s = lease.expires_at_s();
+        Self { epoch, served, expires_at_s, opening: None, call_end: None, refused_end: None }
     }
 
     pub fn read(json: &[u8]) -> Result<Self, Fault> {

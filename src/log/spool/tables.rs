@@ -23,7 +23,7 @@ const KEY: TableDefinition<&str, &[u8]> = TableDefinition::new("key");
 /// Records that have to be stored: revision, and the record as JSON, which a spool with a key encrypts.
 pub(super) const RECORDS: TableDefinition<Place, (u32, &[u8])> = TableDefinition::new("records");
 /// Dead letters: revision, reason, and the record as JSON.
-pub(super) const DEAD_LETTERS: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("set_aside");
+pub(super) const DEAD_LETTERS: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("dead_letters");
 
 /// From the number of a call and a first message to the last message of their span. A spool that has never had a span has
 /// no such table.

@@ -174,6 +174,7 @@ fn call_is_kept_while_it_has_work() {
         lease: WriterLease::from(&held),
         opening: Some(held),
         call_end: Some(call_end),
+        refused_end: None,
         records: vec![index(&hello)],
         dead_letters: vec![],
         spans: vec![],

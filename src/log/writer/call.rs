@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::shared::{CallShared, SizedRecord};
 use super::spans::Spans;
-use super::takeover::Watch;
 use super::{Durability, Part, Unstored};
+use crate::log::silence::Watch;
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record, Role};
 
@@ -127,8 +127,9 @@ impl CallState {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
             self.spans.merge(handle.spans.clone());
-            // A later handle may know the expiry that an earlier one did not.
-            let (call_id, expires_at_s) = (handle.lease.call_id().clone(), handle.lease.expires_at_s());
+            // A later handle may know the expiry that an earlier one did not, and the other way round.
+            let call_id = handle.lease.call_id().clone();
+            let expires_at_s = handle.lease.expires_at_s().or(self.lease.expires_at_s());
             let epoch = self.lease.epoch().max(handle.lease.epoch());
             self.lease = WriterLease::restored(call_id, epoch, handle.lease.served(), expires_at_s);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
@@ -14,6 +14,9 @@ use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease, redac
 use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Position, Record, ToolCall};
 
+/// For how long changes that are urgent do not wait for others.
+const SOON: Duration = Duration::from_secs(1);
+
 /// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
 pub struct CallWriter {
     call: Arc<CallShared>,
@@ -22,10 +25,9 @@ pub struct CallWriter {
     ended: Option<CallEnd>,
 }
 
-/// The result of [`CallWriter::submit`].
+/// The result of submitting changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Submitted {
+pub(crate) struct Submitted {
     /// The number of records that were accepted.
     pub records: usize,
     /// True if the limits left no room for the remaining records. They stay pending in the manager until the next turn.
@@ -55,7 +57,8 @@ impl CallWriter {
         self.ended.as_ref()
     }
 
-    /// Submits every change since the last call of this method. First [acknowledges](Self::acknowledge) stored changes.
+    /// Submits every change since the last call of this method, and returns the number of records that were accepted. First
+    /// [acknowledges](Self::acknowledge) stored changes.
     ///
     /// Never blocks. The cost depends on the new changes only, not on those that are already queued. `last` is as in
     /// [`changes`](MessagesManager::changes). Changes that exceed the limits stay pending in the manager.
@@ -65,6 +68,14 @@ impl CallWriter {
     /// was stopped. The new changes stay pending then. Changes that were submitted earlier and not stored have become
     /// [dead letters](crate::log::DeadLetter) if the call was taken over, and were dropped if it was erased.
     pub fn submit<W: MessageWrapper>(
+        &self,
+        manager: &mut MessagesManager<W>,
+        last: LastMessage,
+    ) -> Result<usize, LogError> {
+        Ok(self.try_submit(manager, last)?.records)
+    }
+
+    fn try_submit<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
         last: LastMessage,
@@ -114,7 +125,7 @@ impl CallWriter {
         open_from: Option<Position>,
     ) -> Result<Submitted, LogError> {
         let before = std::mem::replace(&mut *unpoisoned(&self.call.open_from), open_from);
-        let submitted = self.submit(manager, LastMessage::Include)?;
+        let submitted = self.try_submit(manager, LastMessage::Include)?;
         if submitted.records == 0 && before != open_from {
             // The waiting records may be due now.
             self.commands.send(Command::Records(self.call.clone(), Vec::new())).map_err(|_| LogError::stopped())?;
@@ -142,6 +153,12 @@ impl CallWriter {
         self.call.refusal.get().is_some()
     }
 
+    /// Keeps the lease of a call that was finished and goes on.
+    pub(crate) fn reopen(&self) {
+        // Without a task, `submit` reports that the writer is stopped.
+        let _ = self.commands.send(Command::Reopen(self.call.clone()));
+    }
+
     /// Returns the level of the call's least durable record, and its changes.
     pub(crate) fn level(&self) -> watch::Receiver<Durability> {
         self.call.level.subscribe()
@@ -157,6 +174,18 @@ impl CallWriter {
     /// See [`LogWriter::flush`](super::LogWriter::flush).
     pub async fn flush(&self, timeout: Duration) -> Vec<Unstored> {
         super::flush::flush(&self.commands, &self.shared, Some(self.call.lease.call_id().clone()), timeout).await
+    }
+
+    /// Stores all accepted changes of this call as soon as possible, unless they count as safe in the spool. Nobody waits
+    /// for it.
+    pub(crate) fn store_soon(&self) {
+        if self.shared.acknowledge_at == Durability::Spooled {
+            return;
+        }
+        let call_id = Some(self.call.lease.call_id().clone());
+        let (reply, _) = oneshot::channel();
+        // Without a task, `submit` reports that the writer is stopped.
+        let _ = self.commands.send(Command::Flush { call_id, deadline: from_now(SOON), reply });
     }
 
     /// Submits all remaining changes of a call and its end, waiting for room if necessary.
@@ -176,7 +205,7 @@ impl CallWriter {
         loop {
             // Registered before `submit`, so that room freed in between is not missed.
             let room = self.room();
-            if !self.submit(manager, LastMessage::Include)?.is_full {
+            if !self.try_submit(manager, LastMessage::Include)?.is_full {
                 break;
             }
             if Instant::now() > deadline || timeout_at(deadline, room).await.is_err() {

@@ -42,6 +42,11 @@ impl WriterTask {
                 self.queue_change(SpoolChange::Close(call.lease.clone(), call_end));
                 self.schedule_if_idle(&key_of(&call.lease), self.linger());
             }
+            Command::Reopen(call) => {
+                let key = key_of(&call.lease);
+                self.state_of(&call).is_closed = false;
+                self.schedule_renewal(&key);
+            }
             Command::Dropped(call) => {
                 let key = key_of(&call.lease);
                 if let Some(state) = self.calls.get_mut(&key) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::WriterTask;
 use super::call::Key;
 use super::operation::Attempts;
-use super::takeover::{POLL, SILENCE, Watch};
 use crate::log::Standing;
+use crate::log::silence::{POLL, SILENCE, Watch};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallChange, LogError, LogErrorKind, Nonce, Tenure, TenureStep, WriterLease};
 

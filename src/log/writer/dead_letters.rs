@@ -8,15 +8,12 @@ use tokio::sync::oneshot;
 
 use super::call::{Gap, Key, key_of};
 use super::shared::{CallShared, Listed, Retry, SizedRecord};
-use super::{Durability, Part, Unstored, WriterTask, error_chain};
+use super::{Durability, Part, Unstored, WriterTask};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, redact};
 use crate::message::{MessageId, Position, Record};
 
 pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
-
-/// The maximum number of rejected headers and call ends that are remembered.
-const MAX_REJECTED: usize = 1_000;
 
 /// Where a dead letter is kept.
 pub(super) enum Letter {
@@ -128,37 +125,9 @@ impl WriterTask {
         }
     }
 
-    /// Remembers that the log rejected the header or end of a call. Flushes and the list of dead letters report it until
-    /// it is discarded.
-    pub(super) fn reject_part(&mut self, key: &Key, part: Part, error: &LogError) {
-        let (call_id, reason) = (key.0.clone(), error_chain(error));
-        tracing::error!(?call_id, ?part, %reason, "the log rejects a part of a call; the part is not stored");
-        self.rejected.retain(|(rejected, letter)| letter.call_id != call_id || *rejected != part);
-        if self.rejected.len() == MAX_REJECTED {
-            self.rejected.pop_front();
-        }
-        let call_end = self.calls.get(key).and_then(|state| state.call_end.as_ref());
-        let call_end = call_end.filter(|_| part == Part::CallEnd).map(|(_, call_end)| call_end.clone());
-        let letter = DeadLetter { call_id, reason, record: None, call_end, is_unredacted: false };
-        self.rejected.push_back((part, letter));
-    }
-
-    /// Rejects the header and the end of a call that are not stored yet.
-    pub(super) fn reject_parts(&mut self, key: &Key, error: &LogError) {
-        let Some(state) = self.calls.get(key) else { return };
-        let (has_header, has_end) = (state.opening.is_some(), state.call_end.is_some());
-        if has_header {
-            self.reject_part(key, Part::Header, error);
-        }
-        if has_end {
-            self.reject_part(key, Part::CallEnd, error);
-        }
-        self.settle_header(key);
-        self.settle_call_end(key);
-    }
-
     /// Drops the dead letters of an erased call.
     pub(super) fn forget_dead_letters(&mut self, call_id: &CallId) {
+        self.rejected.retain(|(_, letter)| letter.call_id != *call_id);
         let all = std::mem::take(&mut self.dead_letters);
         let (gone, kept): (DeadLetters, DeadLetters) = all.into_iter().partition(|((id, ..), _)| id == call_id);
         self.dead_letters = kept;
@@ -203,6 +172,7 @@ impl WriterTask {
         for (call_id, key) in discarded {
             let Some(key) = key else {
                 self.rejected.retain(|(_, letter)| letter.call_id != call_id);
+                self.queue_change(SpoolChange::DiscardEnd(call_id));
                 continue;
             };
             if self.remove_letter(&call_id, key, |revision| revision == key.revision) {

@@ -41,10 +41,10 @@ pub(super) async fn flush(
 
 impl LogWriter {
     /// Flushes, then ends the task, and returns the parts that are not stored. Handles that still exist report
-    /// [`Stopped`](LogErrorKind::Stopped).
+    /// [`Stopped`](crate::log::LogErrorKind::Stopped).
     ///
     /// A returned part is in the spool if it was [spooled](Durability::Spooled). A record that does not [count as
-    /// logged](WriterSettings::with_acknowledge_at) yet is still pending in its manager.
+    /// logged](crate::log::WriterSettings::with_acknowledge_at) yet is still pending in its manager.
     pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
         let deadline = from_now(timeout);
         let unstored = self.flush(timeout).await;

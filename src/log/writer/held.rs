@@ -42,11 +42,8 @@ impl WriterTask {
         /// A larger reply is written while it is spoken.
         const MAX_BYTES: usize = 64 << 10;
         let bytes: usize = state.handles.iter().map(|handle| handle.bytes.load(Ordering::Relaxed)).sum();
-        let is_flushing = match state.spans.new_from() {
-            None => self.is_flushing(),
-            Some(_) => self.is_flushing_call(state.lease.call_id()),
-        };
-        let greeting = state.spans.new_from().filter(|_| self.settings.spool.is_some() && state.has_only_greeted());
+        let is_flushing = self.is_flushing_call(state.lease.call_id());
+        let greeting = state.spans.new_from().filter(|_| state.has_only_greeted());
         let open_from = state.open_from().or(greeting).filter(|_| !is_flushing && bytes <= MAX_BYTES)?;
         let held_from = state.waits_from(open_from);
         let since = self.outstanding.get(&state.first_number_from(held_from)?)?;

@@ -1,4 +1,4 @@
-//! [`DeadLetters`]: the handle with which an operator lists, repairs, stores and discards dead letters.
+//! The methods of [`LogWriter`] with which an operator lists, repairs, stores and discards dead letters.
 
 use super::LogWriter;
 use super::blocking::run_blocking;
@@ -6,23 +6,10 @@ use super::flush::Reply;
 use super::shared::{Command, Listed};
 use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease};
 
-/// The dead letters of a [`LogWriter`]: what the log will never accept as it is.
-///
-/// A dead letter holds back nothing: the later records of its call are stored, and the call can be resumed without it.
-#[derive(Debug)]
-pub struct DeadLetters<'a> {
-    writer: &'a LogWriter,
-}
-
 /// The maximum number of dead letters that are read from the spool at once.
 const MAX_FROM_SPOOL: usize = 1_000;
 
 impl LogWriter {
-    /// Returns the handle for the dead letters of this writer and its spool.
-    pub fn dead_letters(&self) -> DeadLetters<'_> {
-        DeadLetters { writer: self }
-    }
-
     /// Removes and returns the dead letters: all of those in memory, and up to 1,000 of those in the spool. Repeat this
     /// until it returns none.
     ///
@@ -30,24 +17,24 @@ impl LogWriter {
     ///
     /// Returns an error if the spool cannot be read. Then no dead letter is removed.
     pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, LogError> {
-        let letters = self.dead_letters().list(None).await?;
-        self.dead_letters().discard(&letters);
+        let letters = self.dead_letters(None).await?;
+        self.discard_dead_letters(&letters);
         Ok(letters)
     }
-}
 
-impl DeadLetters<'_> {
-    /// Returns the dead letters of one call, or of all calls. Of all calls, it returns at most 1,000 from the spool.
+    /// Returns the dead letters of one call, or of all calls: what the log will never accept as it is. Of all calls, it
+    /// returns at most 1,000 from the spool.
+    ///
+    /// A dead letter holds back nothing: the later records of its call are stored, and the call can be resumed without it.
     ///
     /// Returns an error if the spool cannot be read.
-    pub async fn list(&self, call_id: Option<&CallId>) -> Result<Vec<DeadLetter>, LogError> {
+    pub async fn dead_letters(&self, call_id: Option<&CallId>) -> Result<Vec<DeadLetter>, LogError> {
         let of = call_id.cloned();
-        let (mut letters, discarded) =
-            match self.writer.ask(|reply| Command::ReadDeadLetters { call_id: of, reply }).await {
-                Reply::Received(letters) => letters,
-                Reply::Ended | Reply::Late => Listed::default(),
-            };
-        if let Some(spool) = self.writer.spool.clone() {
+        let (mut letters, discarded) = match self.ask(|reply| Command::ReadDeadLetters { call_id: of, reply }).await {
+            Reply::Received(letters) => letters,
+            Reply::Ended | Reply::Late => Listed::default(),
+        };
+        if let Some(spool) = self.spool.clone() {
             let of = call_id.cloned();
             let in_spool = run_blocking(spool, move |spool| match of {
                 Some(call_id) => spool.dead_letters_of(&call_id),
@@ -55,9 +42,14 @@ impl DeadLetters<'_> {
             });
             let is_left = |letter: &DeadLetter| {
                 let key = letter.record.as_ref().map(RecordKey::of);
-                key.is_none_or(|key| !discarded.contains(&(letter.call_id.clone(), key)))
+                !discarded.contains(&(letter.call_id.clone(), key))
             };
-            letters.extend(in_spool.await?.into_iter().filter(is_left));
+            for letter in in_spool.await?.into_iter().filter(is_left) {
+                // The end of a call is in memory, too.
+                if letter.record.is_some() || !letters.contains(&letter) {
+                    letters.push(letter);
+                }
+            }
         }
         Ok(letters)
     }
@@ -76,14 +68,14 @@ impl DeadLetters<'_> {
     /// the call continues without a place for the record, or if the record cannot be redacted, and the errors of
     /// [`put_record`](crate::log::CallLog::put_record). A summary of an earlier writer has no place, because it may hide
     /// newer messages.
-    pub async fn retry(&self, letter: DeadLetter) -> Result<(), LogError> {
+    pub async fn retry_dead_letter(&self, letter: DeadLetter) -> Result<(), LogError> {
         let DeadLetter { call_id, record, .. } = letter;
         let Some(record) = record else {
             let text = format!("a dead letter of call {call_id} is no record; open or finish the call again");
             return Err(LogError::new(LogErrorKind::Refused, text));
         };
         let of = call_id.clone();
-        let prepared = match self.writer.ask(|reply| Command::PrepareRetry { call_id: of, record, reply }).await {
+        let prepared = match self.ask(|reply| Command::PrepareRetry { call_id: of, record, reply }).await {
             Reply::Received(prepared) => prepared,
             Reply::Ended | Reply::Late => Err(LogError::stopped()),
         };
@@ -91,24 +83,24 @@ impl DeadLetters<'_> {
         // The position may have no fence, so only the header shows whether this writer still owns the call. The check
         // after the put finds a takeover that may not have read the record.
         self.check_ownership(&lease).await?;
-        self.writer.log.put_record(&lease, &record).await?;
+        self.log.put_record(&lease, &record).await?;
         self.check_ownership(&lease).await?;
         // If the task has ended, the spool keeps the dead letter, and a retry finds the record in the log.
-        let _ = self.writer.commands.send(Command::Retried(call, record));
+        let _ = self.commands.send(Command::Retried(call, record));
         Ok(())
     }
 
     async fn check_ownership(&self, lease: &WriterLease) -> Result<(), LogError> {
         let call_id = lease.call_id();
-        let header = self.writer.log.read_header(call_id).await?.ok_or_else(|| LogError::not_opened(call_id))?;
+        let header = self.log.read_header(call_id).await?.ok_or_else(|| LogError::not_opened(call_id))?;
         header.tenure().check(lease)
     }
 
     /// Removes dead letters for good. Discarding a dead letter without a record discards the refused header and end of its call.
-    pub fn discard<'l>(&self, letters: impl IntoIterator<Item = &'l DeadLetter>) {
+    pub fn discard_dead_letters<'l>(&self, letters: impl IntoIterator<Item = &'l DeadLetter>) {
         let key = |letter: &DeadLetter| (letter.call_id.clone(), letter.record.as_ref().map(RecordKey::of));
         let discarded = letters.into_iter().map(key);
         // If the task has ended, the spool keeps its dead letters.
-        let _ = self.writer.commands.send(Command::Discard(discarded.collect()));
+        let _ = self.commands.send(Command::Discard(discarded.collect()));
     }
 }

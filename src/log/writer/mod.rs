@@ -18,6 +18,7 @@ mod closing;
 mod commands;
 mod contest;
 mod dead_letters;
+mod erased;
 mod fencing;
 mod flush;
 mod held;
@@ -26,6 +27,7 @@ mod next;
 mod opening;
 mod operation;
 mod recovery;
+mod rejected;
 mod renewal;
 mod settings;
 mod shared;
@@ -47,17 +49,16 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-pub use call_writer::{CallWriter, Submitted};
-pub use letters::DeadLetters;
+pub use call_writer::CallWriter;
+pub(crate) use call_writer::Submitted;
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
-pub use takeover::Takeover;
 pub use task::WriterTask;
 pub use unstored::Unstored;
 
 use super::{CallEnd, CallHeader, CallId, CallLog, LogError, LogErrorKind, Spool, WriterLease};
 use crate::clock::from_now;
-use crate::manager::MessagesManager;
+use crate::manager::{LeftOut, MessagesManager};
 use crate::message::MessageWrapper;
 use call::Gap;
 use flush::{Reply, reply_by};
@@ -163,14 +164,14 @@ impl LogWriter {
     ///
     /// Reads and restores the call first, and then decides to take it over: until then nothing is written. Requests that
     /// time out or are throttled are retried until `timeout` has passed. If the takeover fails later, the older writer
-    /// takes its call back. [`with_takeover`](WriterSettings::with_takeover) has the policy.
+    /// takes its call back. [`with_takeover_after`](WriterSettings::with_takeover_after) spares a live writer.
     ///
     /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
     /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
     /// The call is restored from what there is. [`left_out`](MessagesManager::left_out) names each record that is missing
     /// or cannot be read, and each dead letter of this process and its spool, with the position and the reason. A message
-    /// that was left out keeps its number. [`DeadLetters::retry`] can store a dead letter in its place.
+    /// that was left out keeps its number. [`retry_dead_letter`](Self::retry_dead_letter) can store a dead letter in its place.
     /// [`CallWriter::ended`] says how the call had ended.
     ///
     /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
@@ -183,7 +184,7 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let here = self.dead_letters().list(Some(call_id)).await?;
+        let here = by(deadline, "resuming", call_id, self.dead_letters(Some(call_id))).await?;
         let mut logged = self.take_over(call_id, deadline).await?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
@@ -192,16 +193,14 @@ impl LogWriter {
         logged.left_out.extend(here.iter().filter_map(|letter| letter.left_out(&logged.records)));
         let (ended, spans) = (logged.ended.clone(), std::mem::take(&mut logged.spans));
         let manager: MessagesManager<W> = logged.restore();
-        for left_out in manager.left_out() {
-            let (position, reason) = (left_out.position, &left_out.reason);
+        for LeftOut { position, reason, .. } in manager.left_out() {
             tracing::error!(?call_id, ?position, %reason, "a call is resumed without one of its records");
         }
         let left_out: BTreeSet<_> = manager.left_out().iter().map(|left_out| left_out.position).collect();
         // A later takeover fences the positions after the last stored record, and this writer may continue after missing
         // ones.
         let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };
-        let next = manager.next_seq();
-        let spans = Spans::resumed(spans, next, self.log.stores_spans());
+        let spans = Spans::resumed(spans, manager.next_seq(), self.log.stores_spans());
         Ok((manager, self.call_of(CallShared { left_out, spans, ..CallShared::new(lease, gap) }, ended)))
     }
 
@@ -212,8 +211,7 @@ impl LogWriter {
     pub(crate) async fn find(&self, call_id: &CallId, timeout: Duration) -> Result<Option<CallHeader>, LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        let found = timeout_at(deadline, self.log.read_header(call_id)).await;
-        found.map_err(|late| LogError::backend(format!("finding call {call_id}"), LogErrorKind::Unavailable, late))?
+        by(deadline, "finding", call_id, self.log.read_header(call_id)).await
     }
 
     /// Stores the records of a call that wait in this process, or returns a retryable error.
@@ -281,6 +279,17 @@ impl fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LogWriter").field("status", &self.status()).finish_non_exhaustive()
     }
+}
+
+/// Waits until a deadline, and returns a retryable error after it.
+async fn by<T>(
+    deadline: Instant,
+    operation: &str,
+    call_id: &CallId,
+    wait: impl Future<Output = Result<T, LogError>>,
+) -> Result<T, LogError> {
+    let late = |late| LogError::backend(format!("{operation} call {call_id}"), LogErrorKind::Unavailable, late);
+    timeout_at(deadline, wait).await.map_err(late)?
 }
 
 /// How long the task may take for a reply if the caller gives no timeout.

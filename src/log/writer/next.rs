@@ -6,7 +6,7 @@ use std::ops::Bound;
 use tokio::time::Instant;
 
 use super::call::{CallState, Route};
-use super::takeover::Watch;
+use crate::log::silence::Watch;
 use crate::log::{CallEnd, CallHeader, Span};
 use crate::message::{Position, Record};
 

@@ -39,6 +39,9 @@ impl WriterTask {
             for (letter, _) in call.dead_letters {
                 self.recover_letter(&key, letter);
             }
+            if let Some(refused) = call.refused_end {
+                self.recover_end(&key.0, refused);
+            }
             self.schedule(&key, Duration::ZERO);
             self.settle_call(&key);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Durability, Takeover};
+use super::Durability;
 use crate::clock::{Randomness, SystemRandomness, backoff, with_jitter};
 use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
@@ -23,7 +23,7 @@ pub struct WriterSettings {
     pub(super) max_bytes: usize,
     acknowledge_at: Option<Durability>,
     randomness: Arc<dyn Randomness>,
-    pub(super) takeover: Takeover,
+    pub(super) takeover_after: Option<Duration>,
     pub(super) lease_renewal: Option<Duration>,
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) redactors: Redactors,
@@ -32,8 +32,9 @@ pub struct WriterSettings {
 /// The default of [`turn_wait`](WriterSettings::with_turn_wait): without a spool, and longer than a reply is played with one.
 const TURN_WAIT: Duration = Duration::from_secs(2);
 const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
-/// Longer than a turn: a span that is put before its turn ends is put again.
-const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(120);
+/// Longer than a turn: a span that is put before its turn ends is put again. Without a spool, no longer than most turns.
+const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(30);
+const TURN_WAIT_OF_SPANS_WITH_SPOOL: Duration = Duration::from_secs(120);
 
 impl Default for WriterSettings {
     fn default() -> Self {
@@ -49,7 +50,7 @@ impl Default for WriterSettings {
             max_bytes: 256 << 20,
             acknowledge_at: None,
             randomness: Arc::new(SystemRandomness),
-            takeover: Takeover::Now,
+            takeover_after: None,
             lease_renewal: None,
             spool: None,
             redactors: Redactors::default(),
@@ -130,8 +131,8 @@ impl WriterSettings {
     /// the call do not wait. `Duration::ZERO` writes each change.
     ///
     /// In a log that [stores spans](crate::log::CallLog::stores_spans), the words of the caller wait with the reply,
-    /// because they are one item; so a host that dies without a spool loses both. There the wait is 120 s by default with a
-    /// spool, which is longer than a turn, and a greeting waits for the first turn. Without a spool it is 2 s, too.
+    /// because they are one item, and a greeting waits for the first turn; so a host that dies without a spool loses the
+    /// turn that is spoken. There the wait is 30 s by default, and 120 s with a spool, which is longer than a turn.
     #[must_use]
     pub fn with_turn_wait(mut self, longest: Duration) -> Self {
         self.turn_wait = Some(longest);
@@ -162,15 +163,20 @@ impl WriterSettings {
         self
     }
 
-    /// Sets when [`resume`](super::LogWriter::resume) takes a call over; at once by default.
+    /// Makes [`resume`](super::LogWriter::resume) take a call over only if the header of the call has not changed for
+    /// `silence`, so that its writer seems dead. All writers have to [renew their leases](Self::with_lease_renewal) more
+    /// often than this. Resuming takes at least this long.
+    ///
+    /// By default, a call is taken over at once, whether its writer is alive or not. If another process is taking the call
+    /// over, `resume` waits until that process has been silent for 5 s.
     #[must_use]
-    pub fn with_takeover(mut self, takeover: Takeover) -> Self {
-        self.takeover = takeover;
+    pub fn with_takeover_after(mut self, silence: Duration) -> Self {
+        self.takeover_after = Some(silence);
         self
     }
 
     /// Makes the writer renew its leases: it changes the header of each live call this often, so that
-    /// [`Takeover::IfSilentFor`] can tell whether its writer is alive. Off by default.
+    /// [`with_takeover_after`](Self::with_takeover_after) can tell whether its writer is alive. Off by default.
     ///
     /// Each renewal writes the header, which costs as much as closing a call: 2 write units in DynamoDB, or 3 with a
     /// caller. Renewed every 10 s, a call of 5 minutes costs 60 write units more.
@@ -183,9 +189,10 @@ impl WriterSettings {
     /// How long the messages of a reply may wait for their last change.
     pub(super) fn turn_wait(&self, forms_spans: bool) -> Duration {
         self.turn_wait.unwrap_or(match (self.spool.is_some(), forms_spans) {
-            (false, _) => TURN_WAIT,
+            (false, false) => TURN_WAIT,
             (true, false) => TURN_WAIT_WITH_SPOOL,
-            (true, true) => TURN_WAIT_OF_SPANS,
+            (false, true) => TURN_WAIT_OF_SPANS,
+            (true, true) => TURN_WAIT_OF_SPANS_WITH_SPOOL,
         })
     }
 

@@ -25,6 +25,8 @@ pub(super) enum Command {
     /// Records to store. Without any, the reply of the call has ended.
     Records(Arc<CallShared>, Vec<SizedRecord>),
     Close(Arc<CallShared>, CallEnd),
+    /// A closed call goes on.
+    Reopen(Arc<CallShared>),
     /// The handle of a call was dropped.
     Dropped(Arc<CallShared>),
     /// Answered when everything that was accepted before is stored, or at the deadline.
@@ -59,8 +61,9 @@ pub(super) enum Command {
     },
 }
 
-/// The dead letters in memory, and the keys of those that the spool still has though they are discarded.
-pub(super) type Listed = (Vec<DeadLetter>, BTreeSet<(CallId, RecordKey)>);
+/// The dead letters in memory, and the keys of those that the spool still has though they are discarded; `None` is the end
+/// of a call.
+pub(super) type Listed = (Vec<DeadLetter>, BTreeSet<(CallId, Option<RecordKey>)>);
 
 /// The redacted record of a dead letter, and the handle and the lease that can store it.
 pub(super) type Retry = (Arc<CallShared>, WriterLease, Record);

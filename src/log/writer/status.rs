@@ -10,6 +10,7 @@ use crate::log::{CallId, LogError};
 
 /// How durable a change is on its way into the log, from the least to the most durable level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Durability {
     /// The writer has the change in memory. The end of the process loses the change.
     Accepted,

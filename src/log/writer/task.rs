@@ -2,7 +2,7 @@
 //! commands, `attempts.rs` the log, `spooling.rs` the spool.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::call::{CallState, Key};
 use super::dead_letters::DeadLetters;
+use super::erased::ErasedCalls;
 use super::flush::Flush;
 use super::operation::{Attempted, Attempts};
 use super::shared::{Command, Shared};
@@ -41,7 +42,7 @@ pub struct WriterTask {
     pub(super) flushes: Vec<Flush>,
     pub(super) dead_letters: DeadLetters,
     /// The calls that were erased here and accept nothing more.
-    pub(super) erased: BTreeSet<CallId>,
+    pub(super) erased: ErasedCalls,
     /// The headers and call ends that the log rejected.
     pub(super) rejected: VecDeque<(Part, DeadLetter)>,
     pub(super) spooling: Option<Spooling>,
@@ -76,7 +77,7 @@ impl WriterTask {
             last_number: 0,
             flushes: Vec::new(),
             dead_letters: DeadLetters::new(),
-            erased: BTreeSet::new(),
+            erased: ErasedCalls::default(),
             rejected: VecDeque::new(),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::WriterTask;
 use crate::log::spool::{Spool, SpooledCall};
-use crate::log::{CallId, LogError};
+use crate::log::{CallId, LogError, RecordKey};
 
 /// The calls of an earlier process that the task has not read from the spool yet.
 ///
@@ -117,11 +117,12 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         let mut found = spooling.unread.add(piece, found);
         // The commit that forgets an erased call, or removes a dead letter, may not be done yet.
-        found.retain(|call| !self.erased.contains(call.lease.call_id()));
+        found.retain(|call| !self.is_forgotten(call.lease.call_id()));
         let discarded = self.discarded();
         for call in &mut found {
-            let call_id = call.lease.call_id();
-            call.dead_letters.retain(|(key, _)| !discarded.contains(&(call_id.clone(), *key)));
+            let is_discarded = |key: Option<RecordKey>| discarded.contains(&(call.lease.call_id().clone(), key));
+            call.dead_letters.retain(|(key, _)| !is_discarded(Some(*key)));
+            call.refused_end.take_if(|_| is_discarded(None));
         }
         self.recover(found);
     }
@@ -141,7 +142,15 @@ mod tests {
 
     fn call(id: &str) -> SpooledCall {
         let lease = WriterLease::from(CallId::new(id).unwrap());
-        SpooledCall { lease, opening: None, call_end: None, records: vec![], dead_letters: vec![], spans: vec![] }
+        SpooledCall {
+            lease,
+            opening: None,
+            call_end: None,
+            refused_end: None,
+            records: vec![],
+            dead_letters: vec![],
+            spans: vec![],
+        }
     }
 
     fn ids(calls: &[SpooledCall]) -> Vec<&str> {

@@ -14,8 +14,10 @@ mod tools;
 mod transcript;
 mod weight;
 
+use super::BYTES_PER_TOKEN;
 use crate::manager::Summarizing;
 use crate::model::{Summarizer, SummaryFuture};
+use crate::policy::Tokens;
 use transcript::{Speaker, Transcript};
 
 /// The text of a summary without facts. It is not copied into the next summary.
@@ -44,17 +46,22 @@ const NOTHING: &str = "(nothing of note was said)";
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {
     max_chars: usize,
+    /// The maximum if the covered words are long.
+    most_chars: usize,
 }
 
 /// 1,200 characters, at most 300 of them for one turn.
 impl Default for ExtractiveSummarizer {
     fn default() -> Self {
-        Self { max_chars: 1_200 }
+        Self { max_chars: 1_200, most_chars: 1_200 }
     }
 }
 
 /// The maximum length of one turn in a summary. It keeps a long speech from displacing everything else.
 const MAX_TURN_CHARS: usize = 300;
+
+/// The part of the covered words that a summary takes if a memory has room for more than the usual length.
+const SHARE: usize = 4;
 
 /// The minimum length of a summary. The longest clause with its speaker is shorter.
 const LEAST_CHARS: usize = 200;
@@ -62,15 +69,24 @@ const LEAST_CHARS: usize = 200;
 impl ExtractiveSummarizer {
     /// Sets the maximum length of the summary, in characters; at least 200.
     #[must_use]
-    pub fn with_max_chars(mut self, chars: usize) -> Self {
-        self.max_chars = chars.max(LEAST_CHARS);
-        self
+    pub fn with_max_chars(self, chars: usize) -> Self {
+        let chars = chars.max(LEAST_CHARS);
+        Self { max_chars: chars, most_chars: chars }
+    }
+
+    /// Creates a summariser for a memory of this size, which a summary of long talk may fill.
+    pub(crate) fn for_memory(memory: Tokens) -> Self {
+        let room = usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+        Self { most_chars: room, ..Self::default() }
     }
 
     /// Returns the summary. It is never blank and never longer than its maximum. O(n log n) in the length of the text.
     pub fn summary(&self, summarizing: &Summarizing) -> String {
         let transcript = Transcript::of(summarizing);
-        let kept = choice::choose(&transcript, self);
+        let covered: usize =
+            summarizing.messages().flat_map(|message| message.contents().texts()).map(|text| text.len()).sum();
+        let max_chars = (covered / SHARE).min(self.most_chars).max(self.max_chars);
+        let kept = choice::choose(&transcript, &Self { max_chars, ..*self });
         write(&transcript, &kept)
     }
 

@@ -96,11 +96,9 @@ impl Finding<'_> {
         if let Some(length) = self.date(at) {
             return self.add(at, length);
         }
-        if token.is_spelled() && !token.ends_clause && self.get(at + 1).is_some_and(Token::is_spelled) {
-            let run = self.run(at, |token| token.is_spelled());
-            if run >= 3 {
-                return run;
-            }
+        let spelled = if self.source == FactSource::Caller { self.spelled_from(at) } else { 0 };
+        if spelled > 0 {
+            return spelled;
         }
         if token.has_digit() && !token.is_code() {
             return self.number(at);

@@ -44,6 +44,16 @@ fn question_and_words_before_name_the_slot() {
 fn spelled_code_is_joined_over_turns() {
     let text = text(&["What is your booking code?", "K L 3", "Go on.", "0 5 T", "Thank you.", "Yes"]);
     assert!(text.contains("KL305T"), "{text}");
+    for (said, code) in [
+        ("it is k l 3 0 5 t", "kl305t"),
+        ("Die Nummer ist A 4 7 1 9.", "A4719"),
+        ("It's 5 5 5 1 2 3 4", "5551234"),
+        ("K L 30 5 T", "KL305T"),
+    ] {
+        let text = self::text(&["What is your code?", said]);
+        assert!(text.contains(&format!("={code}")) || text.ends_with(code), "{text}");
+    }
+    assert!(!self::text(&["How many?", "i need a 2 3 bedroom"]).contains("a23"));
     let apart = self::text(&["Your code?", "AX10", "And the other?", "AX20", "How many?", "20", "And then?", "30"]);
     assert!(!apart.contains("AX10AX20") && !apart.contains("2030"), "{apart}");
 }

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod entry;
+mod fork;
 mod line;
 mod listing;
 mod places;
@@ -116,30 +117,6 @@ impl ToolHistory {
         }
     }
 
-    /// Returns the calls as they are after the first `messages` messages, for a fork. `has_result` returns whether a call
-    /// has a result there. Copies no call before the first one that changed later.
-    pub fn fork(&mut self, messages: u32, has_result: impl Fn(&ToolCallId) -> bool) -> Self {
-        let kept = self.uses.partition_point(|used| used.made() < messages);
-        let unchanged = self.changes.partition_point(|change| change.messages <= messages);
-        let mut fork = Self {
-            uses: self.uses.share(kept),
-            places: self.places.share(),
-            pending: self.pending.range(..kept).copied().collect(),
-            running: BTreeSet::new(),
-            changes: self.changes.share(unchanged),
-            inherited: kept,
-            is_spoken: self.is_spoken,
-        };
-        for change in self.changes.range(unchanged..usize::MAX).filter(|change| change.place < kept) {
-            fork.update(change.place, |used| match has_result(used.id()) {
-                // Whatever was reported, was reported later.
-                true => used.set_reported(false),
-                false => used.reopen(),
-            });
-        }
-        fork
-    }
-
     /// Adds a call in message `seq`, made at `at_ms` milliseconds since the Unix epoch. A known call stays as it is.
     pub fn add_call(&mut self, tool_call: &ToolCall, at_ms: i64, seq: u32) {
         if self.place(tool_call.id()).is_none() {
@@ -173,17 +150,31 @@ impl ToolHistory {
         !self.running.is_empty()
     }
 
+    /// Returns whether a call has no result yet, and its deadline has not passed.
+    pub fn is_any_awaited(&self) -> bool {
+        self.at(&self.pending).any(|used| used.state() == ToolState::Running)
+    }
+
     /// Returns the calls whose tool a task of this process runs.
     pub fn running(&self) -> Vec<ToolCallId> {
         self.at(&self.running).map(|used| used.id().clone()).collect()
     }
 
-    /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs. Those that
-    /// were made before the conversation was forked are its source's.
-    pub fn lost(&self) -> Vec<ToolCall> {
-        let own = self.pending.range(self.inherited..).filter(|place| !self.running.contains(*place));
-        let lost = self.at(own).filter(|used| used.state() == ToolState::Unknown);
-        lost.filter_map(ToolUse::act).cloned().collect()
+    /// Iterates over the calls whose outcome is unknown, oldest first.
+    pub fn unknown(&self) -> impl Iterator<Item = &ToolUse> {
+        self.at(&self.pending).filter(|used| used.state() == ToolState::Unknown)
+    }
+
+    /// Iterates over the acts whose outcome is unknown. Those that were made before the conversation was forked are its
+    /// source's.
+    pub fn lost_acts(&self) -> impl Iterator<Item = &ToolCallId> {
+        let own = self.at(self.pending.range(self.inherited..));
+        own.filter(|used| used.state() == ToolState::Unknown && used.act().is_some()).map(ToolUse::id)
+    }
+
+    /// Returns whether the outcome of a call is unknown.
+    pub fn is_lost(&self, id: &ToolCallId) -> bool {
+        self.get(id).is_some_and(|used| used.state() == ToolState::Unknown)
     }
 
     /// Iterates over the ids of the calls that are not settled and were made before the conversation was forked.

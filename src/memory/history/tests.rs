@@ -159,6 +159,34 @@ fn repeated_lookup_replaces_the_earlier_one() {
 }
 
 #[test]
+fn calls_in_the_window_do_not_change_the_lines_of_covered_ones() {
+    let mut history = ToolHistory::default();
+    let is_visible = |id: &ToolCallId| id.as_str().starts_with('w');
+    let mut before = None;
+    for number in 0..24 {
+        let (window, tool) = (if number < 12 { "c" } else { "w" }, if number % 3 == 0 { "book" } else { "look" });
+        // The window uses what the oldest lookups returned.
+        let code = Value::map([("code", format!("AB{}", number % 12))]).unwrap();
+        let made = ToolCall::new(format!("{window}{number}"), tool, code).unwrap();
+        add_answered(&mut history, &made, Ok(&format!("{{\"code\": \"AB{}\"}}", number + 1)));
+        history.mark_reported(made.id(), 1);
+        let listing = Listing {
+            is_visible: &is_visible,
+            is_news: &|_| false,
+            has_states: true,
+            is_read_only: &|name| name.as_str() == "look",
+        };
+        let mut lines = history.list_acts(&listing, 400, 1_000);
+        history.list_lookups(&listing, &mut lines, 120);
+        let shown = Some((history.acts(&listing), lines.text().unwrap()));
+        if number > 12 {
+            assert_eq!(shown, before);
+        }
+        before = shown;
+    }
+}
+
+#[test]
 fn missing_field_is_as_in_the_last_line() {
     let mut history = ToolHistory::default();
     for (number, cabin) in ["economy", "business", "business", "economy"].into_iter().enumerate() {
@@ -255,7 +283,7 @@ fn fork_has_the_calls_as_they_were_and_copies_no_other() {
         other.add_call(made.last().unwrap(), 2, messages);
         assert_eq!((fork.uses.end(), source.uses.end()), (100 + usize::from(state.is_some()), 100));
         assert_eq!((other.uses.end(), other.get(&id("new")).is_none()), (100, true));
-        assert!(fork.lost().is_empty() && fork.get(&id("new")).is_some());
+        assert!(fork.lost_acts().next().is_none() && fork.get(&id("new")).is_some());
     }
     assert_eq!(source.get(last).map(ToolUse::state), Some(ToolState::Succeeded { reported: true }));
 }

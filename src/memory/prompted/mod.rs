@@ -24,7 +24,11 @@ use crate::model::{Summarizer, Summary, SummaryFuture};
 /// - The source of each claim: a caller's claim, such as "I am the owner", that later counts as verified.
 /// - No lists of tool calls: a second, unchecked record of the acts.
 /// - Only the corrected value: a model that mixes the old and the new value.
-/// - Headings, comments, advice and guesses: invented facts, and text that costs tokens in every later turn.
+/// - Requests, options, promises and open points: an assistant that asks again, or forgets what it owes.
+/// - Questions unanswered, and the summary alone: a model that continues the call.
+/// - Greetings, settled points, headings, comments, advice and guesses: invented facts, and text that costs tokens in
+///   every later turn.
+/// - Short sentences in the third person: a summary that reads like words of the caller or of the assistant.
 const PROMPT: &str = include_str!("summary_prompt.md");
 
 /// A summariser that asks a language model.
@@ -102,7 +106,7 @@ impl<M> ModelSummarizer<M> {
 impl<M: Model> ModelSummarizer<M> {
     async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let after = self.timeout;
-        let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WholeAnswer, after }, Partial::default());
+        let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after }, Partial::default());
         tokio::time::timeout(after, self.write_checked(summarizing)).await.map_err(late)?
     }
 
@@ -118,6 +122,13 @@ impl<M: Model> ModelSummarizer<M> {
                 return Err(ModelError::new(blank, Partial::default()));
             }
             let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
+            if answer.is_cut
+                && answer.text.len() < LEAST_BYTES
+                && !text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
+            {
+                // A fragment of a sentence says nothing, and the next answer would be cut off as well.
+                break;
+            }
             let (kept, removed) = source.checked(text);
             let Removed { codes, numbers, amounts, dates, times, names } = removed;
             let passes = removed.all() == 0 || (!is_blank(&kept) && kept.len() * 2 >= text.len());
@@ -137,7 +148,7 @@ impl<M: Model> ModelSummarizer<M> {
                 return Ok(Summary { text: kept.trim_end_matches(is_blank_char).into(), usage });
             }
         }
-        tracing::warn!(attempts = ATTEMPTS, "replaced a summary that failed the check by an extractive one");
+        tracing::warn!("replaced a summary that failed the check, or was cut off, by an extractive one");
         let digest = ExtractiveSummarizer::default().summary(summarizing);
         let digest = if digest.len() > self.max_bytes { up_to_sentence(&digest, self.max_bytes) } else { &digest };
         Ok(Summary { text: digest.into(), usage })

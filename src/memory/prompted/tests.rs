@@ -152,18 +152,18 @@ async fn summary_is_the_trimmed_text_of_the_answer() {
 #[tokio::test]
 async fn truncated_answer_ends_after_its_last_sentence() {
     for (answer, expected) in [
-        ("The caller is Mia. She wants a fe", "The caller is Mia."),
-        ("Mia. She wants to move a ferry on Fri", "Mia. She wants to move a ferry on"),
-        ("It is 3.50 for the", "It is 3.50 for"),
-        ("予約は明日です。時間は", "予約は明日です。"),
-        ("word", "word"),
+        ("The caller is Mia. She wants a fe", Some("The caller is Mia.")),
+        ("予約は明日です。時間は", Some("予約は明日です。")),
+        // Without a sentence, the digest is better.
+        ("Mia. She wants to move a ferry on Fri", None),
+        ("It is 3.50 for the", None),
+        ("The caller", None),
     ] {
         for reason in [StopReason::MaxTokens, StopReason::ContextFull] {
-            let summary = scripted(vec![text(answer), stop(reason)])
-                .summarize(&call("Mia here, on Fri, it costs 3.50"))
-                .await
-                .unwrap();
-            assert_eq!(summary.text, expected);
+            let summarizing = call("Mia here, on Fri, it costs 3.50");
+            let summary = scripted(vec![text(answer), stop(reason)]).summarize(&summarizing).await.unwrap();
+            let digest = ExtractiveSummarizer::default().summary(&summarizing);
+            assert_eq!(summary.text.as_str(), expected.unwrap_or(&digest));
         }
     }
 }
@@ -185,7 +185,7 @@ async fn long_answer_is_cut_to_the_limit() {
 }
 
 fn timed_out(error: &ModelError, after: Duration) -> bool {
-    *error.kind() == Failure::TimedOut { wait: Wait::WholeAnswer, after }
+    *error.kind() == Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after }
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,7 +202,7 @@ async fn summary_times_out() {
 async fn every_failure_is_reported() {
     let blank = || Failure::Malformed("the summary is blank".to_owned());
     let filtered = Failure::Refused("a guardrail or content filter removed the summary".to_owned());
-    let late = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_millis(1_500) };
+    let late = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_millis(1_500) };
     let failed = |kind| vec![text("They"), Err(ModelError::new(kind, Partial::default()))];
     for (events, expected, retryable) in [
         (said(" \u{200b}\n"), blank(), true),

@@ -27,7 +27,7 @@ use crate::message::Message;
 /// - An assistant message that was heard in part has `"heard": {"contents": […], "by": "wordTiming"}` in `message`, with
 ///   the heard prefix of its texts.
 /// - A message of a decision has `step`, `policy` and `roleHint` in `metadata`. The last message that a fork shares with
-///   its source has `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
+///   its source has `"forkedFrom": {"conversation": "CA1", "after": "01JRZJ166J2WRMF990535EVSQS"}`.
 /// - A message that was merged or has a confidence has `parts` in `metadata`, a list of
 ///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": -8, "confidence": 0.93}`. There `contents`
 ///   is the number of contents of the part. The first part has the id and the creation of the message, without saying so.
@@ -115,7 +115,7 @@ mod tests {
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 2,
             "message": {"role": "user", "contents": ["a"]},
             "metadata": {"step": 4, "policy": "planner", "roleHint": "tool",
-                "forkedFrom": {"conversation": "CA1", "behind": "01JRZJ1675E4S7Y4ZD7RNWNXWB"}, "timing": {"creation": 5}},
+                "forkedFrom": {"conversation": "CA1", "after": "01JRZJ1675E4S7Y4ZD7RNWNXWB"}, "timing": {"creation": 5}},
         });
         let record = read(json.clone());
         let decision = Decision { step: Some(4), decided_by: Some("planner".into()), role_hint: Some(RoleHint::Tool) };

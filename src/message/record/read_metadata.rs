@@ -176,7 +176,6 @@ impl<'de> Deserialize<'de> for PartEntries {
 #[derive(serde::Deserialize)]
 struct ForkEntries {
     conversation: Text,
-    #[serde(rename = "behind")]
     after: Option<MessageId>,
     // The map is small and rare, so the copy of `flatten` is cheap.
     #[serde(flatten)]

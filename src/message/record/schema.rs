@@ -102,7 +102,7 @@ impl JsonSchema for Text {
 schema!(Metadata, |generator| {
     let fork = json!({
         "conversation": text("The id of the source conversation."),
-        "behind": generator.subschema_for::<MessageId>(),
+        "after": generator.subschema_for::<MessageId>(),
     });
     let properties = json!({
         "attribute": {
@@ -124,7 +124,7 @@ schema!(Metadata, |generator| {
             "examples": RoleHint::ALL.iter().map(|hint| hint.as_str()).collect::<Vec<_>>(),
         },
         "forkedFrom": object(
-            "The source of a fork. The conversations share the messages up to `behind`, or none if `behind` is absent.",
+            "The source of a fork. The conversations share the messages up to `after`, or none if `after` is absent.",
             &["conversation"],
             fork,
             generator,

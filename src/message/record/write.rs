@@ -135,7 +135,7 @@ impl Serialize for Fork<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("conversation", &self.0.conversation)?;
-        self.0.after.iter().try_for_each(|after| map.serialize_entry("behind", after))?;
+        self.0.after.iter().try_for_each(|after| map.serialize_entry("after", after))?;
         unknown_entries(&mut map, self.1, |unknown| &unknown.forked_from)?;
         map.end()
     }

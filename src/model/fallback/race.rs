@@ -12,7 +12,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::breaker::Trial;
 use super::{FallbackModel, Target};
 use crate::clock::from_now;
-use crate::model::{Failure, Generation, ModelError, ModelEvent, ModelRequest, Partial, Wait};
+use crate::model::{
+    Failure, Generation, ModelError, ModelEvent, ModelRequest, Partial, Wait, note_progress, take_progress,
+};
 
 /// Asks the targets until one answers. Only polling does work, and dropping it cancels all requests.
 pub(super) struct Race {
@@ -168,13 +170,24 @@ impl Race {
 
     /// Polls the requests until one answers, fails, or ends.
     fn poll_running(&mut self, context: &mut Context<'_>) -> Poll<(usize, Option<Result<ModelEvent, ModelError>>)> {
+        let mut has_begun = false;
         for (index, attempt) in self.running.iter_mut().enumerate() {
+            take_progress();
             while let Poll::Ready(event) = attempt.events.as_mut().poll_next(context) {
                 match event {
                     Some(Ok(event)) if !is_answer(&event) => attempt.held.push(Ok(event)),
                     event => return Poll::Ready((index, event)),
                 }
             }
+            if take_progress() {
+                has_begun = true;
+                attempt.patience_ends = None;
+            }
+        }
+        if has_begun {
+            // An answer has begun with something that is no event yet.
+            (self.hedge, self.hedge_at) = (None, None);
+            note_progress();
         }
         Poll::Pending
     }
@@ -223,7 +236,7 @@ impl Race {
             return;
         }
         let after = self.model.patience.unwrap_or_default();
-        let failure = Failure::TimedOut { wait: Wait::FirstToken, after };
+        let failure = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after };
         self.lose(attempt, ModelError::new(failure, Partial::default()), next);
     }
 }

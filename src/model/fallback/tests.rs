@@ -144,7 +144,7 @@ async fn timed(model: &FallbackModel) -> (Vec<String>, u128) {
 
 #[tokio::test(start_paused = true)]
 async fn failure_before_the_answer_switches_at_once() {
-    let timeout = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_secs(5) };
+    let timeout = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_secs(5) };
     let failures = [
         Failure::Denied(String::new()),
         Failure::Throttled,

@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::task::JoinSet;
+
 use super::{Tool, ToolContext};
 use crate::message::{ResultContent, ToolCall, ToolError, ToolResult, Value};
 
@@ -79,12 +81,14 @@ impl Tool {
         self
     }
 
-    /// Sets a handler that looks up by its [key](ToolContext::idempotency_key) whether a call has acted. It runs for
-    /// calls without a result when another process has taken the phone call over.
+    /// Sets a handler that looks up by its [key](ToolContext::idempotency_key) whether a call has acted. It runs in the
+    /// background for calls with an unknown outcome when another process has taken the phone call over, or runs its
+    /// conversation.
     ///
-    /// It returns the contents of the result, or `None` if nothing was found. The outcome stays unknown after an error,
-    /// and after `None` unless the tool [`deduplicates_by_key`](Self::deduplicates_by_key), because a request of the
-    /// earlier process may still arrive.
+    /// It returns the contents of the result, or `None` if nothing was found. The outcome stays unknown after an error, a
+    /// missed [deadline](Self::with_timeout), and after `None` unless the tool
+    /// [`deduplicates_by_key`](Self::deduplicates_by_key), because a request of the earlier process may still arrive. The
+    /// handler is then called again, after 1 s and at growing intervals for 4 minutes.
     #[must_use]
     pub fn resume<F, R>(mut self, lookup: F) -> Self
     where
@@ -109,11 +113,13 @@ impl Tool {
         let looking_up = self.acting.lookup.as_ref()?(context);
         let deduplicates = self.acting.deduplicates_by_key;
         Some(async move {
-            // A task, so that a panic of the handler counts as an error.
-            match tokio::spawn(looking_up).await {
-                Ok(Ok(Some(contents))) => LookedUp::Acted(call.success(contents)),
-                Ok(Ok(None)) if deduplicates => LookedUp::DidNotAct,
-                Ok(Ok(None) | Err(_)) | Err(_) => LookedUp::Unknown,
+            // A task, so that a panic of the handler counts as an error. The end of the wait ends it.
+            let mut task = JoinSet::new();
+            task.spawn(looking_up);
+            match task.join_next().await {
+                Some(Ok(Ok(Some(contents)))) => LookedUp::Acted(call.success(contents)),
+                Some(Ok(Ok(None))) if deduplicates => LookedUp::DidNotAct,
+                _ => LookedUp::Unknown,
             }
         })
     }
@@ -133,6 +139,11 @@ impl Acting {
     /// Returns whether the service acts at most once for a key.
     pub fn deduplicates_by_key(&self) -> bool {
         self.deduplicates_by_key
+    }
+
+    /// Returns whether the tool has a handler that looks up whether a call has acted.
+    pub fn can_look_up(&self) -> bool {
+        self.lookup.is_some()
     }
 
     /// Returns whether a call with an unknown outcome may run again.

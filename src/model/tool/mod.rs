@@ -147,6 +147,11 @@ impl Tool {
         &self.spec
     }
 
+    /// Returns whether the service runs the tool.
+    pub(crate) fn is_external(&self) -> bool {
+        self.handler.is_none()
+    }
+
     /// Returns the tool's own deadline, or else `timeout`.
     pub(crate) fn timeout_or(&self, timeout: Duration) -> Duration {
         self.timeout.unwrap_or(timeout)

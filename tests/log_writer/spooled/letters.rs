@@ -35,7 +35,7 @@ fn restarted(log: &Arc<Faulty>, memory: &SpoolMemory) -> (LogWriter, Arc<Spool>)
 }
 
 async fn letters(writer: &LogWriter) -> Vec<DeadLetter> {
-    writer.dead_letters().list(None).await.unwrap()
+    writer.dead_letters(None).await.unwrap()
 }
 
 /// Checks that the writer stores the rest, and that neither it nor its spool has a dead letter.
@@ -62,7 +62,7 @@ async fn taken_letters_of_an_unread_call_do_not_come_again() {
         assert_eq!(taken.len(), 1, "{taken:?}");
         assert_eq!(writer.take_dead_letters().await.unwrap(), []);
         // The operator may discard them twice.
-        writer.dead_letters().discard(&taken);
+        writer.discard_dead_letters(&taken);
         tokio::time::sleep(SOON).await;
         assert_eq!(letters(&writer).await, []);
         assert_settles(&log, &writer, &spool).await;
@@ -85,7 +85,7 @@ async fn taken_letters_do_not_come_again_while_the_spool_fails() {
         assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
         for _ in 0..10 {
             // A spool whose disk is full may not be readable either.
-            assert_eq!(writer.dead_letters().list(None).await.unwrap_or_default(), []);
+            assert_eq!(writer.dead_letters(None).await.unwrap_or_default(), []);
             tokio::time::sleep(SOON).await;
         }
         memory.fail_after(None);
@@ -118,7 +118,7 @@ async fn letter_of_an_unread_call_can_be_stored_again() {
     log.open_call(&CallHeader::new(call_id("CA2"), START_MS).unwrap()).await.unwrap();
     let letter = letters(&writer).await.remove(0);
     let _call = writer.call(lease("CA2"));
-    writer.dead_letters().retry(letter).await.unwrap();
+    writer.retry_dead_letter(letter).await.unwrap();
     assert_settles(&log, &writer, &spool).await;
     assert!(stored(&log, "CA2").await == manager);
 }

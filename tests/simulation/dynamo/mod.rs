@@ -50,7 +50,7 @@ use server::Server;
 /// #[tokio::test(start_paused = true)]
 /// async fn timed_out_write_is_applied() {
 ///     let dynamo = Dynamo::new(FaultPlan::none());
-///     create_table(&dynamo.client(), &Table::default()).await.unwrap();
+///     create_table(&dynamo.client(), "verbale").await.unwrap();
 ///     dynamo.next(Fault::TimeoutAfter);
 ///     let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
 ///     assert!(log.put_record(&call, &record).await.unwrap_err().is_retryable());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Layout, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, create_table};
 use verbale::log::{CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
 use verbale::testing::SpoolMemory;
 use verbale::{MessageId, PlainMessage};
@@ -51,7 +51,7 @@ impl World {
         let plan = FaultPlan::of_seed(seed);
         let calm = FaultPlan { seed, clock_steps: plan.clock_steps.clone(), ..FaultPlan::none() };
         let dynamo = Dynamo::new(calm);
-        create_table(&dynamo.client(), &Table::default()).await.unwrap();
+        create_table(&dynamo.client(), "verbale").await.unwrap();
         trace.count("clock stepped back", plan.clock_steps.len() as u64);
         trace.say(format!("{plan:?}"));
         let hours = plan.windows.iter().filter(|window| (window.to - window.from).as_secs() > 3_600).count();
@@ -235,7 +235,7 @@ impl World {
         let mut letters: Vec<DeadLetter> = self.dead_letters.clone();
         for process in &self.processes {
             // A spool that cannot be read keeps its dead letters to itself.
-            letters.extend(process.writer.dead_letters().list(Some(call_id)).await.unwrap_or_default());
+            letters.extend(process.writer.dead_letters(Some(call_id)).await.unwrap_or_default());
         }
         letters.iter().filter_map(|letter| letter.record.as_ref()).map(|record| record.id()).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::Mutant;
 use super::candidate::Stage;
+use super::eraser::Eraser;
 use super::owner::Phase;
 use super::world::{Action, Known, Request, Revised, Step, World, alone};
 use crate::dynamodb::rules::Slot;
@@ -9,6 +10,9 @@ use crate::log::Standing;
 
 /// Returns what does not hold in a state.
 pub fn broken(world: &World) -> Option<String> {
+    if let Some(slot) = world.back_from_the_dead() {
+        return Some(format!("a record is in slot {slot} of an erased call"));
+    }
     let tenure = world.header?;
     if tenure.served > tenure.epoch {
         return Some(format!("the served epoch is higher than the epoch in {tenure:?}"));
@@ -88,6 +92,9 @@ fn stuck(world: &World) -> Option<String> {
 pub fn broken_step(before: &World, after: &World, action: &Action) -> Option<String> {
     if before.header.is_none() && after.header.is_some() {
         return Some("an erased header is back".to_owned());
+    }
+    if before.eraser == Eraser::Done && before.acknowledged != after.acknowledged {
+        return Some("a record of an erased call counts as stored".to_owned());
     }
     let (Some(old), Some(new)) = (before.header, after.header) else { return None };
     if new.epoch < old.epoch || new.served < old.served {

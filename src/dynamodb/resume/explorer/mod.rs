@@ -2,12 +2,13 @@
 //! land late, again, or never; anyone may die or give up anywhere.
 //!
 //! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](crate::dynamodb::positions). `world.rs` has
-//! the state and its requests, `owner.rs` and `candidate.rs` what the processes do, `check.rs` what must hold.
+//! the state and its requests, `owner.rs`, `candidate.rs` and `eraser.rs` what the processes do, `check.rs` what must hold.
 //!
 //! `VERBALE_STATES=20000000 cargo test --lib explorer` searches further.
 
 mod candidate;
 mod check;
+mod eraser;
 mod owner;
 mod world;
 
@@ -34,6 +35,10 @@ enum Mutant {
     MergesFirst,
     /// A change of a message in a span compares no epochs.
     UpdatesAnyEpoch,
+    /// An erasure marks no missing message.
+    ErasesNoHoles,
+    /// An erasure does not mark the next message.
+    ErasesNoNext,
 }
 
 /// What may happen, and how often.
@@ -180,6 +185,8 @@ fn holes_and_replays_of_the_spool_lose_nothing() {
 fn holds_ends_and_erasures_do_not_disturb_a_takeover() {
     assert_holds(Limits { holds: 1, ends: 1, ..CALM });
     assert_holds(Limits { erasures: 1, updates: 1, ..CALM });
+    assert_holds(ERASED);
+    assert_holds(Limits { candidates: 1, ..ERASED });
     assert_holds(Limits { candidates: 2, messages: 1, holds: 1, erasures: 1, ends: 1, ..CALM });
 }
 
@@ -194,11 +201,16 @@ fn spans_lose_nothing() {
     assert_holds(LATE_SPAN);
 }
 
-/// A span behind a gap, and a server that gets there.
+/// A span after a gap, and a server that gets there.
 const LATE_SPAN: Limits = Limits { messages: 4, span: Some(2), dead_letters: 1, reclaims: 0, writes: 2, ..CALM };
+
+/// An erasure while the owner writes, also into a hole and from its spool.
+const ERASED: Limits = Limits { candidates: 0, messages: 3, dead_letters: 1, restarts: 1, erasures: 1, ..CALM };
 
 #[test]
 fn explorer_finds_every_mutant() {
+    assert_finds(Mutant::ErasesNoHoles, ERASED);
+    assert_finds(Mutant::ErasesNoNext, ERASED);
     assert_finds(Mutant::NoServe, CALM);
     assert_finds(Mutant::ReclaimFromServer, CALM);
     assert_finds(Mutant::NoStamps, Limits { updates: 1, ..CALM });

@@ -1,6 +1,7 @@
 //! The state of the explored world: the items of a call, the requests on their way, and the processes.
 
 use super::candidate::Candidate;
+use super::eraser::Eraser;
 use super::owner::Owner;
 use super::{Limits, Mutant};
 use crate::dynamodb::rules::Slot;
@@ -85,8 +86,7 @@ pub enum Action {
     /// A request lands and nobody hears the answer.
     Late(Request),
     Hold,
-    EraseHeader,
-    EraseItems,
+    Eraser(&'static str),
     Owner(&'static str, Option<Request>),
     Candidate(u8, &'static str, Option<Request>),
 }
@@ -101,6 +101,7 @@ pub struct World {
     pub flight: Vec<Request>,
     pub owner: Owner,
     pub candidates: Vec<Candidate>,
+    pub eraser: Eraser,
     pub acknowledged: Known,
     /// What is left of the limits.
     pub left: Limits,
@@ -115,6 +116,7 @@ impl World {
             flight: Vec::new(),
             owner: Owner::new(),
             candidates: vec![Candidate::new(); usize::from(limits.candidates)],
+            eraser: Eraser::Idle,
             acknowledged: Known::default(),
             left: limits,
         }
@@ -267,16 +269,7 @@ impl World {
             world.header = Some(Tenure { nonce: Nonce(900 + u128::from(self.left.holds)), ..tenure });
             next.push((Action::Hold, world));
         }
-        if self.left.erasures > 0 && self.header.is_some() {
-            let mut world = self.clone();
-            (world.left.erasures, world.header) = (0, None);
-            next.push((Action::EraseHeader, world));
-        }
-        if self.header.is_none() && self.slots.iter().any(|slot| !matches!(slot, Slot::Free | Slot::Erased)) {
-            let mut world = self.clone();
-            world.slots = self.slots.map(|slot| if slot == Slot::Free { slot } else { Slot::Erased });
-            next.push((Action::EraseItems, world));
-        }
+        self.eraser_actions(next);
     }
 
     /// Drops the requests that can never be applied again, because epochs only grow and nonces never return.

@@ -15,6 +15,7 @@ pub(super) struct ModelCall {
     lease: WriterLease,
     opening: Option<CallHeader>,
     call_end: Option<CallEnd>,
+    refused_end: Option<(CallEnd, Box<str>)>,
     records: BTreeMap<u32, Record>,
     dead_letters: BTreeMap<u32, Record>,
     spans: BTreeMap<u32, Span>,
@@ -26,6 +27,7 @@ impl Model {
             lease: lease.clone(),
             opening: None,
             call_end: None,
+            refused_end: None,
             records: BTreeMap::new(),
             dead_letters: BTreeMap::new(),
             spans: BTreeMap::new(),
@@ -40,7 +42,7 @@ impl Model {
         }
         self.0.retain(|_, call| {
             let has_records = !(call.records.is_empty() && call.dead_letters.is_empty());
-            has_records || call.opening.is_some() || call.call_end.is_some()
+            has_records || call.opening.is_some() || call.call_end.is_some() || call.refused_end.is_some()
         });
     }
 
@@ -67,6 +69,8 @@ impl Model {
             }
             SpoolChange::Forget(id) => drop(self.0.remove(id)),
             SpoolChange::Closed(id)
+            | SpoolChange::RefuseEnd(id, _)
+            | SpoolChange::DiscardEnd(id)
             | SpoolChange::Stored(id, _)
             | SpoolChange::Span(id, _)
             | SpoolChange::Split(id, _)
@@ -84,6 +88,11 @@ impl Model {
                         call.dead_letters.extend(call.records.remove_entry(&seq(key)));
                     }
                     SpoolChange::Closed(_) => call.call_end = None,
+                    SpoolChange::RefuseEnd(_, reason) => {
+                        let refused = call.call_end.take().map(|call_end| (call_end, reason.clone()));
+                        call.refused_end = refused.or(call.refused_end.take());
+                    }
+                    SpoolChange::DiscardEnd(_) => call.refused_end = None,
                     SpoolChange::Span(_, span) => drop(call.spans.insert(span.first(), *span)),
                     SpoolChange::Split(_, span) => drop(call.spans.remove(&span.first())),
                     _ => {}
@@ -103,10 +112,13 @@ impl Model {
                 letters.iter().filter(|it| it.call_id == id).filter_map(|it| it.record.clone()).collect();
             assert_eq!(call.dead_letters, dead_letters.iter().map(index).collect::<Vec<_>>());
             let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
+            let ends: Vec<_> = letters.iter().filter(|it| it.call_id == id && it.record.is_none()).collect();
+            let ends = ends.into_iter().filter_map(|it| Some((it.call_end.clone()?, it.reason.clone())));
+            assert!(ends.eq(call.refused_end.clone()));
             let spans = call.spans.into_iter().map(|span| (span.first(), span)).collect();
-            let (lease, opening, call_end) = (call.lease, call.opening, call.call_end);
+            let (lease, opening, call_end, refused_end) = (call.lease, call.opening, call.call_end, call.refused_end);
             let (records, dead_letters) = (by_seq(records), by_seq(dead_letters));
-            (id, ModelCall { lease, opening, call_end, records, dead_letters, spans })
+            (id, ModelCall { lease, opening, call_end, refused_end, records, dead_letters, spans })
         });
         let model = Self(calls.collect());
         assert_eq!(spool.pending_bytes(), bytes(model.0.values().flat_map(|call| call.records.values())));
@@ -127,7 +139,7 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
     // One of the ids is a prefix of another.
     let id = prop::sample::select(vec!["CA", "CA1", "ü"]).prop_map(call);
     let text = prop_oneof![4 => Just(3_usize), 1 => Just(9_000)].prop_map(|length| "x".repeat(length));
-    (0..22, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
+    (0..24, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
         let record = record(seq, revision, &text);
         let key = RecordKey::of(&record);
         let lease = WriterLease::restored(call_id.clone(), epoch, epoch, (epoch == 2).then_some(7));
@@ -145,6 +157,8 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
             6..8 => SpoolChange::DeadLetter { call_id, key, reason: "too large".into() },
             8..11 => SpoolChange::Stored(call_id, key),
             11..13 => SpoolChange::Span(call_id, Span::new(seq, seq + revision).unwrap()),
+            22 => SpoolChange::RefuseEnd(call_id, "another process writes the call".into()),
+            23 => SpoolChange::DiscardEnd(call_id),
             13 => SpoolChange::Split(call_id, Span::new(seq, seq + revision).unwrap()),
             _ => SpoolChange::Put(lease, record),
         }

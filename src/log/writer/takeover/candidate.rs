@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use super::{POLL, SILENCE, Takeover, Watches};
+use super::Watches;
+use crate::log::silence::{POLL, SILENCE};
 use crate::log::writer::{WriterSettings, unpoisoned};
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Nonce, Tenure, TenureStep, WriterLease,
@@ -71,18 +72,12 @@ impl CallTakeover<'_> {
                 // The commit was made, and its answer was lost.
                 return Ok(Some(header));
             }
-            let wait = match self.settings.takeover {
-                _ if tenure.is_contended => SILENCE,
-                Takeover::IfSilentFor(silent) => silent,
-                Takeover::Now => Duration::ZERO,
-            };
+            let wait =
+                if tenure.is_contended { SILENCE } else { self.settings.takeover_after.unwrap_or(Duration::ZERO) };
             if tenure.served != first.served {
                 return Ok(None);
             }
-            if matches!(self.settings.takeover, Takeover::IfSilentFor(_))
-                && tenure.nonce != first.nonce
-                && tenure.epoch == first.epoch
-            {
+            if self.settings.takeover_after.is_some() && tenure.nonce != first.nonce && tenure.epoch == first.epoch {
                 return Err(self.alive());
             }
             let is_silent = wait.is_zero() || self.watches.watch(self.call_id, tenure.nonce).is_silent_for(wait);

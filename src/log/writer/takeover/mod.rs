@@ -9,46 +9,12 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::{LogWriter, unpoisoned};
+use crate::log::silence::Watch;
 use crate::log::{CallId, LogError, LoggedCall, Nonce};
 use candidate::CallTakeover;
 
-/// When [`LogWriter::resume`] takes a call over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Takeover {
-    /// At once, whether the call's writer is alive or not. If another process is taking the call over, waits until that
-    /// process has been silent for 5 s.
-    #[default]
-    Now,
-    /// If the header of the call has not changed for this long, so that its writer seems dead. All writers have to
-    /// [renew their leases](crate::log::WriterSettings::with_lease_renewal) more often than this. Takes at least this long.
-    IfSilentFor(Duration),
-}
-
-/// A candidate whose header does not change for this long is silent, and loses its right to the call.
-pub(super) const SILENCE: Duration = Duration::from_secs(5);
-/// How often a header is read while its nonce is watched.
-pub(super) const POLL: Duration = Duration::from_millis(500);
 /// The most calls whose headers are watched at a time.
 const MAX_WATCHED: usize = 1_000;
-
-/// How long a nonce has not changed, on this process's monotonic clock.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Watch {
-    nonce: Nonce,
-    since: Instant,
-}
-
-impl Watch {
-    /// Goes on watching if the nonce is the same, or begins.
-    pub fn of(earlier: Option<Self>, nonce: Nonce) -> Self {
-        earlier.filter(|earlier| earlier.nonce == nonce).unwrap_or(Self { nonce, since: Instant::now() })
-    }
-
-    pub fn is_silent_for(&self, wait: Duration) -> bool {
-        self.since.elapsed() >= wait
-    }
-}
 
 /// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
 #[derive(Default)]
@@ -82,7 +48,7 @@ impl Watches {
 impl LogWriter {
     /// Takes a call over by the deadline, and returns it as its writer has it.
     pub(super) async fn take_over(&self, call_id: &CallId, deadline: Instant) -> Result<LoggedCall, LogError> {
-        if let Takeover::IfSilentFor(silent) = self.settings.takeover
+        if let Some(silent) = self.settings.takeover_after
             && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
         {
             let rule = "writers have to renew their leases more often: set `with_lease_renewal`";

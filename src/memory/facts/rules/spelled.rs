@@ -15,11 +15,10 @@ impl Finding<'_> {
     pub(super) fn spelled(&mut self, earlier: &[&Message]) {
         let mut at = 0;
         while at < self.tokens.len() {
-            let run = self.run(at, is_piece);
-            let letters =
-                self.tokens.iter().skip(at).take(run).filter(|token| token.text.contains(char::is_alphabetic)).count();
+            let spelled = self.spelled_from(at);
+            let run = if spelled > 0 { spelled } else { self.run(at, is_piece) };
             let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
-            if (run >= 3 && letters + 2 >= run.min(4)) || (run > 0 && continued.is_some()) {
+            if spelled > 0 || (run > 0 && continued.is_some()) {
                 let code: String = self.tokens.iter().skip(at).take(run).map(|token| token.text).collect();
                 let slot = self.question.clone().unwrap_or_default();
                 let mut fact = Fact::new(slot, continued.clone().unwrap_or_default() + &code, self.source);
@@ -30,6 +29,22 @@ impl Finding<'_> {
             }
             at += run.max(1);
         }
+    }
+
+    /// Returns the number of words that spell a code from here on: three letters or digits, or pieces of two letters at least.
+    /// In a transcript without capitals, a code has a digit and two letters, since some letters are words.
+    pub(super) fn spelled_from(&self, at: usize) -> usize {
+        let letters = |run: usize| {
+            let words = self.tokens.iter().skip(at).take(run);
+            words.filter(|token| token.text.contains(char::is_alphabetic)).count()
+        };
+        let run = self.run(at, is_piece);
+        let single = self.run(at, |token| token.is_spelled());
+        if run >= 3 && (single == run || letters(run) + 2 >= run.min(4)) {
+            return run;
+        }
+        let run = self.run(at, |token| is_piece(token) || (token.is_word() && token.text.chars().count() == 1));
+        if run >= 4 && letters(run) >= 2 && letters(run) < run { run } else { 0 }
     }
 
     /// Adds the clauses in which the caller wants, refuses or limits something.
