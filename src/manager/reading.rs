@@ -12,6 +12,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.iter()
     }
 
+    /// Iterates over the messages in memory from this `seq` on. Takes no time for those before.
+    pub(crate) fn since(&self, seq: u32) -> impl ExactSizeIterator<Item = &W> + Clone {
+        let later = self.all().rev().take_while(|wrapper| wrapper.message().position().seq() >= seq).count();
+        // `skip` of the list's own iterator looks at no message.
+        self.all().skip(self.all().len() - later)
+    }
+
     /// Returns the message at this place among those in memory.
     pub(crate) fn nth(&self, place: usize) -> Option<&W> {
         self.list.get(self.list.first() + place)

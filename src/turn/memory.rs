@@ -144,9 +144,7 @@ impl Core {
         let message = |seq| self.manager.at(Position::message(seq)).map(PlainMessage::message);
         self.facts.search_edited(message, &*self.setup.fact_finder);
         let from = self.facts.searches_from(window_from);
-        let messages = self.manager.all().map(PlainMessage::message);
-        let later = messages.clone().rev().take_while(|message| message.position().seq() >= from).count();
-        let messages = messages.clone().skip(messages.len() - later);
+        let messages = self.manager.since(from).map(PlainMessage::message);
         self.facts.update(messages, from, window_from, &*self.setup.fact_finder);
     }
 

@@ -52,8 +52,7 @@ impl Core {
         let first = match std::mem::take(&mut self.stale) {
             Stale::Nothing => return,
             Stale::From(seq) => {
-                let added = messages.clone().rev().take_while(|message| message.position().seq() >= seq).count();
-                self.tools_used.extend(messages.clone().skip(messages.len() - added));
+                self.tools_used.extend(manager.since(seq).map(PlainMessage::message));
                 seq
             }
             Stale::All => {

@@ -312,6 +312,25 @@ fn ten_thousand_generations_of_forks_are_cheap() {
 }
 
 #[test]
+fn ten_thousand_generations_of_conversations_are_cheap() {
+    // If the cost grew with each generation, this would take two minutes.
+    let call_id = |number: usize| CallId::new(format!("CA{number}")).unwrap();
+    let mut generations = vec![Conversation::from_manager(call_id(0), call())];
+    let mut at = generations[0].read(|manager| id(manager, 7));
+    for generation in 1..=10_000 {
+        let fork = generations.last().unwrap().fork(&at, call_id(generation)).unwrap();
+        fork.add_assistant(format!("a{generation}")).unwrap();
+        at = fork.add_user(format!("u{generation}")).unwrap();
+        generations.push(fork);
+    }
+    let last = generations.pop().unwrap();
+    assert_eq!(
+        (last.metadata().update_count, last.lineage().len()),
+        (generations[0].metadata().update_count + 20_000, 10_000)
+    );
+}
+
+#[test]
 fn ten_thousand_live_forks_of_one_conversation_are_cheap() {
     let mut source = Manager::new();
     for turn in 0..1_000 {

@@ -48,6 +48,11 @@ struct Pair {
 
 impl Pair {
     fn check(&self) {
+        for skipped in [1, self.model.len() / 2, self.model.len()] {
+            let walked: Vec<_> =
+                self.list.iter().enumerate().filter(|(at, _)| *at >= skipped).map(|(_, of)| of).collect();
+            assert_eq!(self.list.iter().skip(skipped).collect::<Vec<_>>(), walked);
+        }
         let Self { list, model } = self;
         let first = model.iter().take_while(|message| message.is_none()).count();
         assert_eq!((list.first(), list.end()), (first, model.len()));
