@@ -118,7 +118,9 @@ async fn transient_failure_leads_to_apology_and_call_continues() {
     let (played, shown) = typed(&bedrock, &["Hello"]).await;
     played.unwrap();
     assert!(shown.contains("assistant  I am sorry, something went wrong."), "{shown}");
-    assert!(shown.contains("-- the model did not reply: the model's provider has too many requests"), "{shown}");
+    // The last attempt may be cut off by the deadline, after others were refused.
+    assert!(shown.contains("-- the model did not reply: "), "{shown}");
+    assert!(shown.contains("failed: throttled"), "{shown}");
 }
 
 #[tokio::test]
