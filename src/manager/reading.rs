@@ -13,10 +13,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Iterates over the messages in memory from this `seq` on. Takes no time for those before.
-    pub(crate) fn since(&self, seq: u32) -> impl ExactSizeIterator<Item = &W> + Clone {
-        let later = self.all().rev().take_while(|wrapper| wrapper.message().position().seq() >= seq).count();
-        // `skip` of the list's own iterator looks at no message.
-        self.all().skip(self.all().len() - later)
+    pub(crate) fn since(&self, seq: u32) -> impl Iterator<Item = &W> {
+        self.list.range(self.index_of(seq)..self.list.end())
     }
 
     /// Returns the message at this place among those in memory.

@@ -48,7 +48,6 @@ impl Core {
     /// Takes over changes from outside the engine.
     pub(super) fn refresh(&mut self) {
         let manager = &self.manager;
-        let messages = manager.all().map(PlainMessage::message);
         let first = match std::mem::take(&mut self.stale) {
             Stale::Nothing => return,
             Stale::From(seq) => {
@@ -56,8 +55,8 @@ impl Core {
                 seq
             }
             Stale::All => {
-                self.tools_used.rebuild(messages.clone(), |id| manager.has_left(id));
-                messages.clone().next().map_or(0, |message| message.position().seq())
+                self.tools_used.rebuild(manager.all().map(PlainMessage::message), |id| manager.has_left(id));
+                manager.all().next().map_or(0, |first| first.message().position().seq())
             }
         };
         self.facts.search_again(first);

@@ -46,16 +46,6 @@ impl<'a, W> Iterator for Iter<'a, W> {
         }
     }
 
-    /// Skips without a look at the messages, so that `skip` takes the same time however long the list is.
-    fn nth(&mut self, count: usize) -> Option<&'a W> {
-        let shared = count.min(self.shared.len());
-        self.shared.start += shared;
-        match self.shared.next() {
-            None => self.own.nth(count - shared),
-            Some(index) => self.list.get(index),
-        }
-    }
-
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = self.shared.len() + self.own.len();
