@@ -11,7 +11,7 @@ use super::settings::CallSettings;
 use crate::clock::{Clock, IdSource};
 use crate::conversation::{Config, Conversation, ConversationError, Problem, one_model, system_texts};
 use crate::log::CallWriter;
-use crate::manager::{ManagerError, MessagesManager};
+use crate::manager::MessagesManager;
 use crate::message::{PlainMessage, Text, is_blank};
 use crate::model::{Model, NoResult, Summarizer, Tool};
 use crate::turn::{Host, Observer, look_up_inherited};
@@ -166,12 +166,7 @@ impl CallBuilder {
         if let Some(system) = self.system
             && !conversation.read(system_texts).contains(&system)
         {
-            conversation.with(|core| {
-                let last = core.last_seq();
-                core.manager.add_system(system)?;
-                core.added_from(last);
-                Ok::<(), ManagerError>(())
-            })?;
+            conversation.add_system(system)?;
         }
         match (self.log, conversation.writer()) {
             (Some(writer), _) => conversation.log(writer),

@@ -106,12 +106,14 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         let State { core, summaries, .. } = state;
         let after_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
         let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
-        if outcome == SummaryOutcome::Applied && usage != Usage::default() {
+        if outcome == SummaryOutcome::Applied
+            && usage != Usage::default()
+            && let Some(id) = core.manager.last_summary().map(|summary| summary.id())
+            && let Some(mut entry) = core.manager.entry(&id)
+        {
             let mut request = RequestRecord { took_ms: Some(after_ms.into()), ..RequestRecord::default() };
             usage.record(&mut request);
-            let summary = core.manager.last_summary().map(|summary| summary.id());
-            let entry = summary.and_then(|id| core.manager.entry(&id));
-            entry.into_iter().for_each(|mut entry| entry.set_request(request.clone()));
+            entry.set_request(request);
         }
         core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
         core.is_to_be_logged = true;

@@ -29,8 +29,8 @@ pub(super) fn bounded(result: &ToolResult, max_bytes: usize, keeps_media: bool) 
                 return Cow::Borrowed(result);
             }
             let bounded = error.with_message(cut(error.message(), max_bytes));
-            let kind = (kind.len() > LONGEST_TYPE).then(|| prefix(kind, LONGEST_TYPE));
-            Outcome::Failure(kind.map_or(bounded.clone(), |kind| bounded.with_type(kind)))
+            let is_long = kind.len() > LONGEST_TYPE;
+            Outcome::Failure(if is_long { bounded.with_type(prefix(kind, LONGEST_TYPE)) } else { bounded })
         }
     };
     Cow::Owned(result.clone().with_outcome(outcome))
