@@ -44,6 +44,13 @@ impl NewFile {
         Ok(Self { path: target, to })
     }
 
+    /// Writes a whole file.
+    pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        let mut file = Self::create(path)?;
+        file.write_all(bytes)?;
+        file.keep()
+    }
+
     /// Gives the file its name.
     pub fn keep(self) -> Result<(), Failure> {
         let Self { path, to } = self;

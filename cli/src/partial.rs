@@ -60,9 +60,8 @@ impl Partial {
         self.file.flush()?;
         self.mark =
             Mark { bytes: self.file.stream_position()?, calls, after: next.to_string(), of: self.mark.of.clone() };
-        let mut file = NewFile::create(&beside(&self.path, ".resume"))?;
-        serde_json::to_writer(&mut file, &self.mark).map_err(io::Error::from)?;
-        file.keep()
+        let mark = serde_json::to_vec(&self.mark).map_err(io::Error::from)?;
+        NewFile::write(&beside(&self.path, ".resume"), &mark)
     }
 
     /// Gives the file its name.

@@ -233,10 +233,13 @@ fn on(is_on: bool) -> &'static str {
 }
 
 fn keys(keys: &[Key]) -> String {
-    keys.iter().map(|key| format!("{} ({})", key.attribute_name, key.key_type)).collect::<Vec<_>>().join(" and ")
+    listed(keys.iter().map(|key| (key.attribute_name.as_str(), key.key_type.as_str())))
 }
 
 fn keys_of(keys: &[KeySchemaElement]) -> String {
-    let names = keys.iter().map(|key| format!("{} ({})", key.attribute_name(), key.key_type().as_str()));
-    names.collect::<Vec<_>>().join(" and ")
+    listed(keys.iter().map(|key| (key.attribute_name(), key.key_type().as_str())))
+}
+
+fn listed<'a>(keys: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    keys.map(|(name, kind)| format!("{name} ({kind})")).collect::<Vec<_>>().join(" and ")
 }

@@ -149,7 +149,7 @@ impl Causes {
                 let took_ms = part.created_ms().saturating_sub(asked_ms);
                 if took_ms > SLOW_MS {
                     let tool = visible(result.name().as_str());
-                    let fix = "make the tool faster, or fill the silence: `Settings::with_fillers`";
+                    let fix = "make the tool faster, or fill the silence: `CallSettings::with_fillers`";
                     self.add(asked_ms, format!("the tool {tool} took {}", lasting(took_ms)), fix);
                 }
             }

@@ -1,7 +1,6 @@
 //! The pages of the calls of a day, and an overview with a link to each.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use askama::Template;
@@ -78,7 +77,5 @@ pub async fn write(mut calls: Calls<'_>, mask: Mask, day: String, directory: &Pa
 
 fn write_file(path: &Path, page: &impl Template) -> Result<(), Failure> {
     let html = page.render().map_err(std::io::Error::other)?;
-    let mut file = NewFile::create(path)?;
-    file.write_all(html.as_bytes())?;
-    file.keep()
+    NewFile::write(path, html.as_bytes())
 }

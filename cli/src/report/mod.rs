@@ -69,9 +69,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     match &arguments.output {
         None => out.write_all(html.as_bytes())?,
         Some(path) => {
-            let mut file = NewFile::create(path)?;
-            file.write_all(html.as_bytes())?;
-            file.keep()?;
+            NewFile::write(path, html.as_bytes())?;
             note(&format!("{} KB written to {}", html.len().div_ceil(1024), path.display()));
         }
     }
