@@ -1,7 +1,7 @@
 //! Calls with a dead letter: they are resumed without it, and it is stored after all or discarded.
 
 use serde_json::{Value as Json, json};
-use verbale::log::{DeadLetter, LogErrorKind, MemoryLog, Redaction};
+use verbale::log::{CallWriter, DeadLetter, LogErrorKind, MemoryLog, Redaction};
 use verbale::{MessageWrapper, Record};
 
 use super::*;
@@ -16,8 +16,20 @@ async fn logs() -> [Arc<Scripted>; 3] {
         .map(|log| Arc::new(Scripted::over(log)))
 }
 
+/// Finishes a call that another process has taken over.
+async fn finished_after_a_takeover(writer: &LogWriter, log: &Scripted) -> (CallWriter, CallEnd) {
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    log.resume_call_beside(&ca1()).await;
+    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+    call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+    (call, call_end)
+}
+
 /// Three messages, and the log refuses the second one.
-async fn with_dead_letter(log: &Scripted, call: &verbale::log::CallWriter) -> Manager {
+async fn with_dead_letter(log: &Scripted, call: &CallWriter) -> Manager {
     log.refuse(1, 1);
     let mut manager = said(&["Hi", "Hello!", "Are you there?"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
@@ -325,13 +337,7 @@ async fn summary_of_an_earlier_writer_is_not_stored_later() {
 async fn end_that_is_refused_after_a_takeover_is_reported_until_it_is_discarded() {
     for log in logs().await {
         let (writer, _task) = started(&log, settings());
-        let call = writer.open(header()).unwrap();
-        let mut manager = said(&["Hi", "Hello!"]);
-        call.submit(&mut manager, LastMessage::Include).unwrap();
-        assert_eq!(writer.flush(SOON).await, []);
-        log.resume_call_beside(&ca1()).await;
-        let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
-        call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+        let (_call, call_end) = finished_after_a_takeover(&writer, &log).await;
         let unstored = writer.flush(SOON).await;
         assert_eq!(unstored.len(), 1, "{unstored:?}");
         assert!(unstored[0].to_string().starts_with("the end of call CA1 is not stored: "), "{}", unstored[0]);
@@ -422,13 +428,7 @@ async fn call_whose_attributes_are_refused_is_logged_without_them() {
 async fn refused_end_outlives_its_process_until_it_is_discarded() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
-    let call = writer.open(header()).unwrap();
-    let mut manager = said(&["Hi", "Hello!"]);
-    call.submit(&mut manager, LastMessage::Include).unwrap();
-    assert_eq!(writer.flush(SOON).await, []);
-    log.resume_call_beside(&ca1()).await;
-    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
-    call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
+    let (_call, call_end) = finished_after_a_takeover(&writer, &log).await;
     assert_eq!(writer.flush(SOON).await.len(), 1);
     assert_eq!(writer.dead_letters(None).await.unwrap().len(), 1);
     sleep(SECOND).await;

@@ -39,9 +39,7 @@ impl Clock for CallClock {
 }
 
 /// Plays the calls: one with a tool and a barge-in, one whose booking has an unknown outcome, and a live one.
-#[expect(clippy::await_holding_lock, reason = "each test has a thread of its own, and starts no process meanwhile")]
 pub async fn play(log: Arc<dyn CallLog>) {
-    let _starts = crate::starts();
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task.run());
@@ -83,9 +81,7 @@ pub async fn play(log: Arc<dyn CallLog>) {
 }
 
 /// Plays a call in which the caller, the model and the tools say the same words in each turn.
-#[expect(clippy::await_holding_lock, reason = "each test has a thread of its own, and starts no process meanwhile")]
 pub async fn play_turns(log: Arc<dyn CallLog>, id: &str, turns: usize, words: &str) {
-    let _starts = crate::starts();
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task.run());

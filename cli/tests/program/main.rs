@@ -10,7 +10,7 @@ mod tail;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use tempfile::TempDir;
@@ -30,15 +30,7 @@ fn run(folder: &Path, line: &str) -> Output {
     start(&mut program(folder, line)).wait_with_output().unwrap()
 }
 
-/// Held while a process starts: until then it has the locks of this one, and another test could not write its log.
-static STARTS: Mutex<()> = Mutex::new(());
-
-fn starts() -> MutexGuard<'static, ()> {
-    STARTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn start(program: &mut Command) -> Child {
-    let _starts = starts();
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

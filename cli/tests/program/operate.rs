@@ -49,9 +49,7 @@ impl CallLog for Refusing {
 }
 
 /// Leaves a call of three messages in the spool `spool`, as far as the log does not store it.
-#[expect(clippy::await_holding_lock, reason = "each test has a thread of its own, and starts no process meanwhile")]
 async fn spooled(folder: &Path, log: Arc<dyn CallLog>) {
-    let _starts = crate::starts();
     let spool = Arc::new(Spool::open(folder.join("spool"), SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log, WriterSettings::default().with_spool(spool));
     let task = tokio::spawn(task.run());
