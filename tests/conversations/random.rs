@@ -236,11 +236,16 @@ fn contains(part: Part<'_>, text: &str) -> bool {
     for content in part.contents() {
         match content {
             Content::Text(text) => texts.push(text.to_string()),
-            Content::ToolResult(result) => {
-                let Outcome::Success(contents) = result.outcome() else { panic!("unexpected failure") };
-                let [ResultContent::Json(Value::List(list))] = contents.as_slice() else { panic!("unexpected result") };
-                texts.extend(list.iter().map(|item| item.as_str().unwrap().to_owned()));
-            }
+            Content::ToolResult(result) => match result.outcome() {
+                Outcome::Success(contents) => {
+                    let [ResultContent::Json(Value::List(list))] = contents.as_slice() else {
+                        panic!("unexpected result")
+                    };
+                    texts.extend(list.iter().map(|item| item.as_str().unwrap().to_owned()));
+                }
+                // A fork ends the calls that it inherited without a result.
+                Outcome::Failure(error) => texts.push(error.message().to_owned()),
+            },
             _ => {}
         }
     }
