@@ -6,7 +6,7 @@ use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
 use crate::manager::ManagerError;
-use crate::message::{Confidence, Message, Part, Role, Timing, check_ms, is_blank};
+use crate::message::{Confidence, Message, MessageWrapper, Part, Role, Timing, check_ms, is_blank};
 use crate::turn::{CallEvent, Core, SpeechId};
 
 impl CallEar {
@@ -107,8 +107,9 @@ impl CallEar {
 
     /// Continues a call whose caller may still wait for the answer to words that were not understood.
     pub fn resume(&mut self, core: &Core) {
-        let last = core.manager.all().next_back().filter(|last| last.role() == Role::User);
-        self.is_doubtful = last.is_some_and(|last| is_doubtful(last, &self.settings));
+        let last = core.manager.all().map(MessageWrapper::message).rfind(|message| message.is_said());
+        let words = last.filter(|last| last.role() == Role::User);
+        self.is_doubtful = words.is_some_and(|words| is_doubtful(words, &self.settings));
     }
 
     /// Stops the running reply and interrupts open speeches. Returns whether there were any.

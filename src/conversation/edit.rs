@@ -2,7 +2,7 @@
 
 use super::error::{ConversationError, Problem};
 use crate::manager::Entry;
-use crate::message::{Attribute, Contents, Draft, IntoValue, MessageId, PlainMessage, Role, Timing, Value};
+use crate::message::{Attribute, Contents, Draft, IntoValue, MessageId, PlainMessage, Timing, Value};
 use crate::turn::Manager;
 
 /// The changes that are allowed at any time, even in a live call or a run; see
@@ -52,9 +52,11 @@ impl<'a> Edit<'a> {
         Ok(self.entry(id)?.set_timing(timing, at_ms)?)
     }
 
-    /// Adds background for the model, which nobody said, as a user message. Returns the id of the message.
+    /// Adds background for the model, which nobody said, as a user message with the attribute
+    /// [`Hardcoded`](Attribute::Hardcoded). It asks for no answer, and the memory takes no facts from it. Returns the id of
+    /// the message.
     pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
-        Ok(self.manager.add_apart(Draft::new(Role::User, contents))?.id())
+        Ok(self.manager.add(Draft::background(contents))?.id())
     }
 
     /// Adds system instructions. Requests place them as those of

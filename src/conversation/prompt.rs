@@ -87,10 +87,12 @@ impl Prompt {
         self.message(Role::Assistant, text.into(), Speech::Spoken)
     }
 
-    /// Adds background for the model, which nobody said, as a user message.
+    /// Adds background for the model, which nobody said, as a user message with the attribute
+    /// [`Hardcoded`](crate::Attribute::Hardcoded). The memory takes no facts from it. It asks for an answer only if the
+    /// conversation has no request and no assistant message.
     #[must_use]
     pub fn context(&self, contents: impl Into<Contents>) -> Self {
-        self.message(Role::User, contents, Speech::Unspoken)
+        self.with(Delta::Message(Draft::background(trimmed(contents.into())), Speech::Unspoken))
     }
 
     /// Adds a request, as a user message: texts, media and documents, in any order.

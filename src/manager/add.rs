@@ -77,11 +77,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     #[inline]
     fn checked(&mut self, draft: Draft) -> Result<(Role, Contents, Details), Refusal> {
-        let Draft { role, mut contents, decision, id, confidence } = draft;
+        let Draft { role, mut contents, decision, id, confidence, is_background } = draft;
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
         id.map_or(Ok(()), |id| self.check_id(id))?;
-        Ok((role, contents, Details { decision: known(decision), id, confidence }))
+        Ok((role, contents, Details { decision: known(decision), id, confidence, is_background }))
     }
 
     /// Adds all drafts, or none of them.
@@ -108,8 +108,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
             self.calls.note(0, &draft.contents);
             checked.push(draft);
         }
-        for Draft { role, contents, decision, id, confidence } in checked {
-            self.add_checked(role, contents, Details { decision: known(decision), id, confidence });
+        for Draft { role, contents, decision, id, confidence, is_background } in checked {
+            self.add_checked(role, contents, Details { decision: known(decision), id, confidence, is_background });
         }
         Ok(())
     }
@@ -130,6 +130,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let decision = details.decision.as_deref();
         let has_same_decision = || self.last_message().and_then(|last| last.metadata().decision()) == decision;
         let merges = self.merges(role)
+            && !details.is_background
             && has_same_decision()
             && self.has_room_for(&contents)
             && !(role == Role::Assistant && self.says_after_calls(&contents));
@@ -150,7 +151,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return false;
         }
         // Text merged into a partly heard message would count as unheard. The window merges both.
-        role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake() && !is_fork_point(last)
+        let is_closed = last.heard().is_some() || last.is_fake() || last.is_background() || is_fork_point(last);
+        role.is_spoken() && last.role() == role && !is_closed
     }
 
     /// Returns `true` if merging would put words behind the tool calls of the last message, where providers refuse them.
@@ -174,7 +176,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn merge(&mut self, contents: Contents, details: Details) -> usize {
         let index = self.list.end() - 1;
         self.calls.note(self.next_seq() - 1, &contents);
-        let now_ms = self.clock.now_ms();
+        let role = self.last_message().map_or(Role::User, Message::role);
+        let now_ms = self.created_ms(role);
         let id = self.next_id(details.id, now_ms);
         self.change(index, |message| {
             message.merge(contents, id, now_ms);
@@ -184,7 +187,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn append(&mut self, role: Role, contents: Contents, details: Details) -> usize {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.created_ms(role);
         if role == Role::Assistant && !self.window_is_open {
             let mut fake = self.make(None, Role::User, PLACEHOLDER.into(), now_ms);
             fake.metadata_mut().add_attribute(Attribute::Fake);
@@ -196,6 +199,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         if let Some(confidence) = details.confidence {
             message.set_confidence(confidence);
+        }
+        if details.is_background {
+            message.metadata_mut().add_attribute(Attribute::Hardcoded);
         }
         self.push(message)
     }
@@ -224,6 +230,7 @@ struct Details {
     decision: Option<Box<Decision>>,
     id: Option<MessageId>,
     confidence: Option<Confidence>,
+    is_background: bool,
 }
 
 /// Returns `None` for a decision without any content.

@@ -16,12 +16,21 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// | any other answer that was completed and heard | no |
     /// | an unheard answer, or one that holds only open tool calls | the message before decides |
     /// | a fixed sentence: [`Hardcoded`](Attribute::Hardcoded) without [`LlmEnd`](Timing::LlmEnd) | the message before decides |
-    /// | a system message or a fake | the message before decides |
-    /// | none | no |
+    /// | a system message, a fake, or background: a user message with [`Hardcoded`](Attribute::Hardcoded) | the message before decides |
+    /// | none | only background without any assistant message |
     ///
     /// A caller who heard only an apology is still waiting; a caller who was only greeted is not.
     pub fn is_answerable(&self) -> bool {
-        self.is_unanswered() || self.deciding().next().is_some_and(is_cut)
+        match self.deciding().next() {
+            Some(last) => self.is_unanswered() || is_cut(last),
+            None => self.is_background(),
+        }
+    }
+
+    /// Returns `true` if there is background, but nobody has said anything.
+    fn is_background(&self) -> bool {
+        let mut said = self.uncovered().filter(|message| message.role().is_spoken()).peekable();
+        said.peek().is_some() && said.all(|message| message.message().is_background())
     }
 
     /// Returns `true` if no answer to the caller has begun.
@@ -32,14 +41,38 @@ impl<W: MessageWrapper> MessagesManager<W> {
         })
     }
 
+    /// Notes that the model is asked, and returns the time for [`LlmStart`](Timing::LlmStart): not before the words of the
+    /// caller that it gets.
+    pub(crate) fn ask(&mut self) -> i64 {
+        let now_ms = self.clock.now_ms();
+        let last = self.list.iter().map(W::message).rfind(|message| message.role() == Role::User);
+        let added_ms = last.and_then(|last| last.parts().map(|part| part.created_ms()).max());
+        let asked_ms = added_ms.filter(|added_ms| is_soon(*added_ms, now_ms)).unwrap_or(now_ms);
+        self.asked_ms = Some(asked_ms);
+        asked_ms
+    }
+
+    /// Returns the time of creation for a message that is added now: words of the caller after a request are later than it.
+    pub(super) fn created_ms(&self, role: Role) -> i64 {
+        let now_ms = self.clock.now_ms();
+        let asked_ms = self.asked_ms.filter(|asked_ms| role == Role::User && is_soon(*asked_ms, now_ms));
+        asked_ms.map_or(now_ms, |asked_ms| asked_ms + 1)
+    }
+
     /// Iterates over the messages that decide, newest first.
     fn deciding(&self) -> impl Iterator<Item = &Message> {
         self.uncovered().rev().map(W::message).filter(|message| match message.role() {
-            Role::User => !message.is_fake(),
+            Role::User => message.is_said(),
             Role::Assistant => self.is_visible(message) && !message.is_fixed(),
             Role::Summary | Role::System => false,
         })
     }
+}
+
+/// Returns `true` if a time is now or a little later, because it was made later than other times of its millisecond, or
+/// because the clock was set back a little.
+fn is_soon(at_ms: i64, now_ms: i64) -> bool {
+    (now_ms..now_ms.saturating_add(1_000)).contains(&at_ms)
 }
 
 /// Returns `true` if some of the message before the answer arrived after the model was asked.

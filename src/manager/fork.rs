@@ -118,6 +118,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             logged,
             kept_of_pruned: self.kept_of_pruned.share(self.kept_of_pruned.end()),
             explicit_ids: ExplicitIds::default(),
+            asked_ms: self.asked_ms,
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };

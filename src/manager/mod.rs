@@ -100,6 +100,8 @@ pub struct MessagesManager<W> {
     // Pruned messages that still count, in order: system messages, and messages marked with a fork's source.
     kept_of_pruned: List<W>,
     explicit_ids: ExplicitIds,
+    // When the model was last asked.
+    asked_ms: Option<i64>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -118,6 +120,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             submitted: Revisions::default(),
             kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
+            asked_ms: None,
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
         }

@@ -151,6 +151,9 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         for _ in 1..group.visible + merges {
             message.metadata_mut().add_attribute(Attribute::Merged);
         }
+        if message.is_background() && !self.members(group).all(Message::is_background) {
+            message.metadata_mut().remove_hardcoded();
+        }
         Some(message)
     }
 

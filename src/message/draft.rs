@@ -13,12 +13,26 @@ pub struct Draft {
     pub(crate) decision: Decision,
     pub(crate) id: Option<MessageId>,
     pub(crate) confidence: Option<Confidence>,
+    /// Whether nobody said it.
+    pub(crate) is_background: bool,
 }
 
 impl Draft {
     /// Creates a draft without a decision, an id or a confidence.
     pub fn new(role: Role, contents: impl Into<Contents>) -> Self {
-        Self { role, contents: contents.into(), decision: Decision::default(), id: None, confidence: None }
+        Self {
+            role,
+            contents: contents.into(),
+            decision: Decision::default(),
+            id: None,
+            confidence: None,
+            is_background: false,
+        }
+    }
+
+    /// Creates a draft of background for the model, which nobody said.
+    pub(crate) fn background(contents: impl Into<Contents>) -> Self {
+        Self { is_background: true, ..Self::new(Role::User, contents) }
     }
 
     /// Sets the decision that made the message. Messages of different decisions are not merged.

@@ -11,7 +11,8 @@ pub enum Attribute {
     Fake,
     /// Another message of the same role was merged into this one. The mark is repeated for each merge.
     Merged,
-    /// The sentence is fixed by the service and was not generated.
+    /// The service wrote the words. An assistant message is a fixed sentence, which no model generated; a user message is
+    /// background for the model, which nobody said.
     Hardcoded,
     /// The model was stopped before its answer was complete.
     LlmInterrupted,

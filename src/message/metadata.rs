@@ -166,6 +166,11 @@ impl Metadata {
         new
     }
 
+    /// Removes the mark of words that the service wrote.
+    pub(crate) fn remove_hardcoded(&mut self) {
+        self.flags &= !Attribute::Hardcoded.bit();
+    }
+
     /// Sets a time and returns the previous one.
     pub(crate) fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
         if timing == Timing::Creation {

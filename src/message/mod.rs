@@ -142,6 +142,16 @@ impl Message {
         self.metadata.has(Attribute::Hardcoded) && self.metadata.timing(Timing::LlmEnd).is_none()
     }
 
+    /// Returns whether the message is background for the model, in the place of words of the caller.
+    pub(crate) fn is_background(&self) -> bool {
+        self.role == Role::User && self.metadata.has(Attribute::Hardcoded)
+    }
+
+    /// Returns whether the caller said the message, or the assistant was to say it.
+    pub(crate) fn is_said(&self) -> bool {
+        self.role.is_spoken() && !self.is_fake() && !self.is_background()
+    }
+
     /// Replaces the result of a tool call.
     pub(crate) fn replace_result(&mut self, result: &ToolResult) {
         let is_it = |known: &ToolResult| known.tool_call_id() == result.tool_call_id();

@@ -43,7 +43,7 @@ impl Core {
         let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
         // Only an unreported outcome can be told, and then it is news no more.
         self.news.retain(|id| reports.contains(id));
-        let asked_ms = self.now_ms();
+        let asked_ms = self.manager.ask();
         spans::record_compacted(self.manager.last_summary().is_some());
         let model = setup.model.as_ref().map(|(name, _)| name.clone());
         let record =

@@ -73,3 +73,18 @@ async fn facts_of_released_messages_survive_and_are_found_again() {
     let memory = last_memory(&resumed, &model).await;
     assert!(memory.contains("golden") && memory.contains("mia_li_3668"), "{memory}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn context_gives_no_facts_and_asks_for_no_answer() {
+    let model = Scripted::new([words("Hello, how can I help?"), words("Gladly.")]);
+    let call = builder(&model).open().unwrap();
+    turn(&call, "Hello.").await;
+    pass(3_000).await;
+    let conversation = call.conversation();
+    conversation.edit(|edit| edit.add_context("My user id is mia_li_3668.").unwrap());
+    assert!(!call.is_answerable());
+    turn(&call, "My account id is ada_b_1815.").await;
+    pass(3_000).await;
+    assert_eq!(values(conversation, "user id"), [""; 0]);
+    assert_eq!(values(conversation, "account id"), ["ada_b_1815"]);
+}

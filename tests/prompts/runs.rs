@@ -115,7 +115,7 @@ async fn prompt_applied_during_a_run_takes_effect_with_the_next_request() {
     run.next().await.unwrap().unwrap();
     let answers = tokio::spawn(async move { run.next().await.unwrap().map(|message| super::line(&message)) });
     bedrock.until(|counters| counters.requests == 2).await;
-    conversation.continuation().context("Thank you.").agent("Be polite.").apply().unwrap();
+    conversation.continuation().request("Thank you.").agent("Be polite.").apply().unwrap();
     assert_eq!(answers.await.unwrap().unwrap(), r#"assistant "Sunny, and in Oslo it snows.""#);
     assert_eq!(
         shown(&conversation),

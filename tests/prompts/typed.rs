@@ -44,7 +44,8 @@ async fn answer_that_does_not_fit_is_repaired_once() {
     let llm = prompt(&bedrock).request("What did the caller want?");
     let outcome: Outcome = llm.prompt_for().await.unwrap();
     assert_eq!(outcome.intent, "refund");
-    assert_eq!(shown(llm.conversation()).len(), 4);
+    // The question, the schema, the answer, what is wrong with it, and the next answer.
+    assert_eq!(shown(llm.conversation()).len(), 5);
     let repair = bedrock.requests()[1].last_text().unwrap().to_owned();
     insta::assert_snapshot!(repair, @"
     Your last answer does not match the JSON Schema above.

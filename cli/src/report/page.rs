@@ -9,7 +9,7 @@ use verbale::{Content, Message, MessageWrapper, MessagesManager, Role};
 
 use super::chart::{BARS_HEIGHT, Bars, Block, Timeline, Value};
 use crate::show::{outcome, summaries};
-use crate::text::{count, place, visible};
+use crate::text::{count, is_background, place, visible};
 use crate::time::{lasting, since, utc};
 use crate::turn::Turn;
 use crate::why::{Cause, causes_of};
@@ -142,6 +142,9 @@ impl Parts {
                 let text = lines.map(visible).collect::<Vec<_>>().join("\n");
                 self.block(4, "summary", (created_ms, created_ms), index, "a summary");
                 self.row(index, since(started_ms, created_ms), "summary", text);
+            }
+            Role::User if is_background(message) => {
+                self.contents(index, message, "context", since(started_ms, created_ms), created_ms);
             }
             Role::User => self.user(index, message, started_ms),
             role => {

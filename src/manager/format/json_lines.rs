@@ -23,7 +23,8 @@ impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let contents = self.0.heard_contents();
         let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(self.0.role().as_str(), &contents.iter().map(Brief).collect::<Vec<_>>())?;
+        let speaker = if self.0.is_background() { "context" } else { self.0.role().as_str() };
+        map.serialize_entry(speaker, &contents.iter().map(Brief).collect::<Vec<_>>())?;
         map.end()
     }
 }

@@ -54,6 +54,7 @@ struct Tags {
     summary: Cow<'static, str>,
     user: Cow<'static, str>,
     assistant: Cow<'static, str>,
+    context: Cow<'static, str>,
     call: Cow<'static, str>,
     result: Cow<'static, str>,
 }
@@ -68,6 +69,7 @@ impl Default for Format {
                 summary: "[Summary]: ".into(),
                 user: "[User]: ".into(),
                 assistant: "[Assistant]: ".into(),
+                context: "[Context]: ".into(),
                 call: "[Tool call]: ".into(),
                 result: "[Tool result]: ".into(),
             },
@@ -100,14 +102,16 @@ impl Format {
         Self { previous_summary: false, ..self }
     }
 
-    /// Sets the tag before the words of a role, such as `[User]: `. Ignores [`Role::System`], which is never written.
+    /// Sets the tag before the words of a role, such as `[User]: `. That of [`Role::System`] stands before background that
+    /// nobody said, such as [`Edit::add_context`](crate::conversation::Edit::add_context) adds; system messages are never
+    /// written.
     #[must_use]
     pub fn with_tag(mut self, role: Role, tag: impl Into<Cow<'static, str>>) -> Self {
         match role {
             Role::User => self.tags.user = tag.into(),
             Role::Assistant => self.tags.assistant = tag.into(),
             Role::Summary => self.tags.summary = tag.into(),
-            Role::System => {}
+            Role::System => self.tags.context = tag.into(),
         }
         self.with_openings()
     }
@@ -139,9 +143,9 @@ impl Format {
 
     /// Iterates over the texts that could pass for the beginning of a line.
     fn marks(&self) -> impl Iterator<Item = &str> {
-        let Tags { summary, user, assistant, call, result } = &self.tags;
+        let Tags { summary, user, assistant, context, call, result } = &self.tags;
         // A separator of white space alone begins no line: a tag must follow it.
-        let marks = [summary, user, assistant, call, result, &self.separator].map(|mark| &**mark);
+        let marks = [summary, user, assistant, context, call, result, &self.separator].map(|mark| &**mark);
         marks.into_iter().filter(|mark| folded(mark.chars()).next().is_some())
     }
 

@@ -21,17 +21,23 @@ impl<'a, O: Write> Writer<'a, O> {
 
     pub fn message(&mut self, message: &Message) -> fmt::Result {
         let tags = &self.format.tags;
+        let tag = match message.role() {
+            Role::User if message.is_background() => &tags.context,
+            Role::Summary => &tags.summary,
+            Role::User => &tags.user,
+            Role::Assistant | Role::System => &tags.assistant,
+        };
         let contents = message.heard_contents();
         let mut said: Vec<Cow<'_, str>> = Vec::with_capacity(contents.len());
         for content in contents.iter() {
             let text: Cow<'_, str> = match content {
                 Content::ToolCall(tool_call) => {
-                    self.said(message.role(), &mut said)?;
+                    self.said(tag, &mut said)?;
                     self.line(&tags.call, &call(tool_call))?;
                     continue;
                 }
                 Content::ToolResult(answer) => {
-                    self.said(message.role(), &mut said)?;
+                    self.said(tag, &mut said)?;
                     self.line(&tags.result, &result(answer))?;
                     continue;
                 }
@@ -43,7 +49,7 @@ impl<'a, O: Write> Writer<'a, O> {
                 None => text,
             });
         }
-        self.said(message.role(), &mut said)
+        self.said(tag, &mut said)
     }
 
     fn line(&mut self, tag: &str, text: &str) -> fmt::Result {
@@ -53,16 +59,11 @@ impl<'a, O: Write> Writer<'a, O> {
     }
 
     /// Writes the collected texts on one line, if there are any, and clears them.
-    fn said(&mut self, role: Role, texts: &mut Vec<Cow<'_, str>>) -> fmt::Result {
+    fn said(&mut self, tag: &str, texts: &mut Vec<Cow<'_, str>>) -> fmt::Result {
         if texts.is_empty() {
             return Ok(());
         }
-        let tags = &self.format.tags;
-        self.start(match role {
-            Role::Summary => &tags.summary,
-            Role::User => &tags.user,
-            Role::Assistant | Role::System => &tags.assistant,
-        })?;
+        self.start(tag)?;
         let mut rest = texts.as_slice();
         while let [text, following @ ..] = rest {
             self.put(&self.format.prefix)?;

@@ -21,12 +21,14 @@ pub(super) enum Speaker {
     Tool,
     /// A picture or document.
     Attachment,
+    /// Background that nobody said.
+    Context,
     /// A summary by another summariser.
     Earlier,
 }
 
 impl Speaker {
-    const ALL: [Self; 5] = [Self::Caller, Self::Assistant, Self::Tool, Self::Attachment, Self::Earlier];
+    const ALL: [Self; 6] = [Self::Caller, Self::Assistant, Self::Tool, Self::Attachment, Self::Context, Self::Earlier];
 
     pub(super) const fn label(self) -> &'static str {
         match self {
@@ -34,6 +36,7 @@ impl Speaker {
             Self::Assistant => "assistant: ",
             Self::Tool => "tool: ",
             Self::Attachment => "attached: ",
+            Self::Context => "context: ",
             Self::Earlier => "earlier: ",
         }
     }
@@ -168,7 +171,11 @@ impl Transcript {
 
     /// Adds the words of a message, to the last turn if the speaker is the same.
     fn hear(&mut self, message: &Message) {
-        let speaker = if message.role() == Role::User { Speaker::Caller } else { Speaker::Assistant };
+        let speaker = match message.role() {
+            Role::User if message.is_background() => Speaker::Context,
+            Role::User => Speaker::Caller,
+            _ => Speaker::Assistant,
+        };
         let heard = message.heard_contents();
         let mut text = String::new();
         heard.texts().for_each(|said| push_clean(&mut text, said));
@@ -239,7 +246,7 @@ impl Transcript {
                 Speaker::Assistant if weight.is_identity && !weight.is_hard => weight.points / 3,
                 Speaker::Assistant => weight.points * 2 / 3,
                 Speaker::Attachment => weight.points + 60,
-                Speaker::Earlier => weight.points + 40,
+                Speaker::Context | Speaker::Earlier => weight.points + 40,
             };
             self.facts.push(Fact {
                 turn,

@@ -51,7 +51,7 @@ pub enum FactSource {
 ///
 /// A service implements it to add fields of its own, and can ask [`RuleFactFinder`] first.
 pub trait FactFinder: fmt::Debug + Send + Sync {
-    /// Returns the facts in a message. `earlier` holds the words of up to three messages before it, such as the question
+    /// Returns the facts in a message, which the caller or the assistant said. `earlier` holds the words of up to three messages before it, such as the question
     /// that it answers, oldest first.
     ///
     /// Must be deterministic, as a restored call finds its facts again.

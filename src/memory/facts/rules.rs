@@ -29,9 +29,6 @@ impl FactFinder for RuleFactFinder {
             Role::Assistant => FactSource::Assistant,
             Role::Summary | Role::System => return Vec::new(),
         };
-        if message.is_fake() {
-            return Vec::new();
-        }
         let heard = message.heard_contents();
         let mut facts = Vec::new();
         for text in heard.texts() {

@@ -71,7 +71,7 @@ impl FactTable {
             let place = self.searched.partition_point(|searched| searched.seq < seq);
             let Some(known) = self.searched.get(place).filter(|searched| searched.seq == seq) else { continue };
             let Some(message) = message(seq) else { continue };
-            let facts = finder.find(message, &self.earlier(place));
+            let facts = if message.is_said() { finder.find(message, &self.earlier(place)) } else { Vec::new() };
             if facts != known.facts
                 && let Some(searched) = self.searched.get_mut(place)
             {
@@ -93,7 +93,7 @@ impl FactTable {
         self.searched.truncate(self.searched.partition_point(|searched| searched.seq < from));
         for message in messages {
             let seq = message.position().seq();
-            if (from..until).contains(&seq) && message.role().is_spoken() {
+            if (from..until).contains(&seq) && message.is_said() {
                 let facts = finder.find(message, &self.earlier(self.searched.end()));
                 self.searched.push(Searched { seq, words: words(message), facts });
             }
@@ -150,11 +150,11 @@ impl FactTable {
     }
 }
 
-/// Returns a message with its words alone, unless it has none or nobody said them.
+/// Returns a message with its words alone, unless it has none.
 fn words(message: &Message) -> Option<Message> {
     let heard = message.heard_contents();
     let texts: Vec<Text> = heard.texts().filter(|text| !is_blank(text)).cloned().collect();
-    if texts.is_empty() || message.is_fake() {
+    if texts.is_empty() {
         return None;
     }
     let contents = Contents::from(texts.into_iter().map(Content::Text).collect::<Vec<_>>());

@@ -78,7 +78,7 @@ impl Finding<'_> {
 
 /// Returns the code that the caller spelled in their last words, if these were nothing else.
 fn spelled_before(earlier: &[&Message]) -> Option<String> {
-    let last = earlier.iter().rev().find(|message| message.role() == Role::User && !message.is_fake())?;
+    let last = earlier.iter().rev().find(|message| message.role() == Role::User)?;
     let texts: Vec<&str> = last.contents().texts().map(Text::as_str).collect();
     let text = texts.last()?;
     let tokens = tokens(text);
