@@ -152,7 +152,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             message.metadata_mut().add_attribute(Attribute::Merged);
         }
         if message.is_background() && !self.members(group).all(Message::is_background) {
-            message.metadata_mut().remove_hardcoded();
+            message.unmark_background();
         }
         Some(message)
     }

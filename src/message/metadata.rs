@@ -18,7 +18,7 @@ use crate::message::value::{Map, Value, entries_bytes};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     creation_ms: i64,
-    flags: u8,
+    pub(super) flags: u8,
     merges: u32,
     // `None` for most messages. Copies of a message share it.
     more: Option<Arc<More>>,
@@ -164,11 +164,6 @@ impl Metadata {
             _ => self.flags |= attribute.bit(),
         }
         new
-    }
-
-    /// Removes the mark of words that the service wrote.
-    pub(crate) fn remove_hardcoded(&mut self) {
-        self.flags &= !Attribute::Hardcoded.bit();
     }
 
     /// Sets a time and returns the previous one.

@@ -147,6 +147,11 @@ impl Message {
         self.role == Role::User && self.metadata.has(Attribute::Hardcoded)
     }
 
+    /// Removes the mark of background.
+    pub(crate) fn unmark_background(&mut self) {
+        self.metadata.flags &= !Attribute::Hardcoded.bit();
+    }
+
     /// Returns whether the caller said the message, or the assistant was to say it.
     pub(crate) fn is_said(&self) -> bool {
         self.role.is_spoken() && !self.is_fake() && !self.is_background()
