@@ -7,8 +7,10 @@ use super::table_client::Written;
 use super::{DynamoLog, Item, header, item, keys, names};
 use crate::log::{CallChange, CallEnd, CallHeader, CallId, LogError, WriterLease};
 
-/// The condition that a header exists, belongs to a call, and has not expired.
-const LIVE: &str = "#entity = :call AND (attribute_not_exists(#expires) OR #expires > :now)";
+/// The condition that a header exists, belongs to a call, and has not expired. A header whose `entity` another program has
+/// removed still has `started`, which the mark of an erased call has not.
+const LIVE: &str = "(#entity = :call OR (attribute_not_exists(#entity) AND attribute_exists(#started))) \
+                    AND (attribute_not_exists(#expires) OR #expires > :now)";
 
 impl DynamoLog {
     /// Applies a change to a call and returns its header after the change. Closing takes one request; see
@@ -72,6 +74,7 @@ impl DynamoLog {
             .set_key(Some(item::keys(keys::partition_of(call_id), names::HEADER)))
             .condition_expression(LIVE)
             .expression_attribute_names("#entity", names::ENTITY)
+            .expression_attribute_names("#started", names::STARTED)
             .expression_attribute_names("#expires", names::EXPIRES_AT)
             .expression_attribute_names("#nonce", names::NONCE)
             .expression_attribute_values(":nonce", item::text(header::new_nonce()))
@@ -90,7 +93,11 @@ impl DynamoLog {
 
     /// Returns whether [`LIVE`] holds for a header.
     pub(super) fn is_live(&self, header: &Item) -> bool {
-        item::read_text(header, names::ENTITY) == Some(names::ENTITY_CALL) && !item::is_expired(header, self.now_s())
+        let is_header = match item::read_text(header, names::ENTITY) {
+            Some(entity) => entity == names::ENTITY_CALL,
+            None => header.contains_key(names::STARTED),
+        };
+        is_header && !item::is_expired(header, self.now_s())
     }
 }
 

@@ -143,9 +143,12 @@ pub(super) fn is_expired(item: &Item, now_s: i64) -> bool {
     read_number::<i64>(item, names::EXPIRES_AT).is_some_and(|at| at <= now_s)
 }
 
-/// Returns whether the item marks a key whose content was erased.
+/// Returns whether the item marks a key whose content was erased. A damaged mark of a call is still listed as erased.
 pub(super) fn is_erased(item: &Item) -> bool {
-    read_text(item, names::ENTITY) == Some(names::ENTITY_ERASED)
+    match read_text(item, names::ENTITY) {
+        Some(entity) => entity == names::ENTITY_ERASED,
+        None => read_text(item, names::DAY_PARTITION_KEY).is_some_and(|key| key.starts_with(names::ERASED_PREFIX)),
+    }
 }
 
 /// Returns whether the item is a fence, which only keeps older writers from its key.

@@ -389,6 +389,8 @@ async fn no_record_is_written_after_a_refused_header() {
         let unstored = writer.flush(SOON).await;
         assert!(unstored.iter().all(|part| part.is_dead_letter) && unstored.len() == 3, "{unstored:?}");
         assert_eq!(log.kept(&ca1()), []);
+        let letters = writer.dead_letters(Some(&ca1())).await.unwrap();
+        assert_eq!(letters.iter().filter_map(|letter| letter.header.as_ref()).collect::<Vec<_>>(), [&header()]);
         assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap_err().kind(), LogErrorKind::Refused);
 
         // The service opens the call with another header, and stores what was kept.
@@ -451,4 +453,45 @@ async fn refused_end_outlives_its_process_until_it_is_discarded() {
             assert_eq!((next.flush(SOON).await, next.dead_letters(None).await.unwrap()), (vec![], vec![]));
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_header_outlives_its_process_and_the_call_is_opened_with_a_repaired_one() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
+    log.set(&ca1(), Mode::Unavailable);
+    let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 3);
+    log.refuse_headers(|_| true);
+    log.set(&ca1(), Mode::Go);
+    assert!(writer.flush(LONG).await.iter().all(|part| part.is_dead_letter));
+    sleep(SECOND).await;
+    killed(task).await;
+
+    let memory = memory.copy();
+    let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let unstored = writer.flush(SOON).await;
+    assert!(unstored.len() == 3 && unstored.iter().all(|part| part.is_dead_letter), "{unstored:?}");
+    assert_eq!(writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap_err().kind(), LogErrorKind::NotOpened);
+    let letters = writer.dead_letters(Some(&ca1())).await.unwrap();
+    assert_eq!(letters.iter().filter_map(|letter| letter.header.clone()).collect::<Vec<_>>(), [header()]);
+    assert_eq!(letters.len(), 3, "{letters:?}");
+
+    // The reason is gone, or the header is repaired. The call is opened, and gets all its records.
+    log.refuse_headers(|_| false);
+    let _call = writer.open(header()).unwrap();
+    for letter in letters.iter().filter(|letter| letter.record.is_some()) {
+        writer.retry_dead_letter(letter.clone()).await.unwrap();
+    }
+    writer.discard_dead_letters(letters.iter().filter(|letter| letter.header.is_some()));
+    assert_eq!((writer.flush(SOON).await, writer.dead_letters(None).await.unwrap()), (vec![], vec![]));
+    assert!(stored(&log).await == manager);
+    balanced(&writer.status());
+    sleep(SECOND).await;
+    killed(task).await;
+    let (next, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
+    assert_eq!((next.flush(SOON).await, next.dead_letters(None).await.unwrap()), (vec![], vec![]));
+    assert!(next.resume::<PlainMessage>(&ca1(), SOON).await.unwrap().0 == manager);
 }

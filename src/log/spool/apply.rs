@@ -83,6 +83,10 @@ impl<'a> Tables<'a> {
                     (call.row.call_end, call.is_changed) = (None, true);
                 }
             }
+            SpoolChange::RefuseHeader(header, reason) => {
+                let refused = Some((header.into(), reason.clone()));
+                self.call_of(&WriterLease::from(header))?.row.refused_header = refused;
+            }
             SpoolChange::RefuseEnd(call_id, reason) => {
                 if let Some(call) = self.call(call_id)?
                     && let Some(call_end) = call.row.call_end.take()
@@ -90,9 +94,9 @@ impl<'a> Tables<'a> {
                     (call.row.refused_end, call.is_changed) = (Some((call_end, reason.clone())), true);
                 }
             }
-            SpoolChange::DiscardEnd(call_id) => {
+            SpoolChange::DiscardParts(call_id) => {
                 if let Some(call) = self.call(call_id)? {
-                    (call.row.refused_end, call.is_changed) = (None, true);
+                    (call.row.refused_header, call.row.refused_end, call.is_changed) = (None, None, true);
                 }
             }
             SpoolChange::Put(lease, record) => self.put(lease, record)?,
@@ -218,6 +222,7 @@ impl<'a> Tables<'a> {
             let Some(Call { number, row, is_changed }) = call else { continue };
             let is_done = row.opening.is_none()
                 && row.call_end.is_none()
+                && row.refused_header.is_none()
                 && row.refused_end.is_none()
                 && self.records.range(places_of(*number))?.next().is_none()
                 && self.dead_letters.range(places_of(*number))?.next().is_none();

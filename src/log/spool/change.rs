@@ -19,10 +19,12 @@ pub(crate) enum SpoolChange {
     Close(WriterLease, CallEnd),
     /// The end of the call is stored.
     Closed(CallId),
+    /// The log refuses the header of the call, for this reason. The header becomes a dead letter.
+    RefuseHeader(CallHeader, Box<str>),
     /// The log refuses the end of the call, for this reason. The end becomes a dead letter.
     RefuseEnd(CallId, Box<str>),
-    /// The refused end of the call is removed.
-    DiscardEnd(CallId),
+    /// The refused header and the refused end of the call are removed.
+    DiscardParts(CallId),
     /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
     /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
@@ -75,6 +77,8 @@ pub(crate) struct SpooledCall {
     pub opening: Option<CallHeader>,
     /// The end that has to be stored.
     pub call_end: Option<CallEnd>,
+    /// The header that the log refuses, and why.
+    pub refused_header: Option<(CallHeader, Box<str>)>,
     /// The end that the log refuses, and why.
     pub refused_end: Option<(CallEnd, Box<str>)>,
     /// The records that have to be stored, by position, with their size in bytes of JSON.
@@ -98,6 +102,9 @@ pub struct DeadLetter {
     pub reason: Box<str>,
     /// The record; `None` if the part is the header or the end of the call. Set another one to repair it.
     pub record: Option<Record>,
+    /// The header of the call, if the log refused it. To repair it, [open](crate::log::LogWriter::open) the call with
+    /// another one.
+    pub header: Option<CallHeader>,
     /// The end of the call, if the log refused it.
     pub call_end: Option<CallEnd>,
     /// True if the record could not be [redacted](crate::log::WriterSettings::with_redactor). It then contains the full
@@ -106,6 +113,23 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
+    pub(crate) fn of_record(call_id: CallId, record: Record, reason: Box<str>) -> Self {
+        Self { record: Some(record), ..Self::of_call(call_id, reason) }
+    }
+
+    pub(crate) fn of_header(header: CallHeader, reason: Box<str>) -> Self {
+        let call_id = header.call_id().clone();
+        Self { header: Some(header), ..Self::of_call(call_id, reason) }
+    }
+
+    pub(crate) fn of_end(call_id: CallId, call_end: CallEnd, reason: Box<str>) -> Self {
+        Self { call_end: Some(call_end), ..Self::of_call(call_id, reason) }
+    }
+
+    fn of_call(call_id: CallId, reason: Box<str>) -> Self {
+        Self { call_id, reason, record: None, header: None, call_end: None, is_unredacted: false }
+    }
+
     /// Returns the tombstone of the record, for a conversation that is restored from these records without it.
     pub(crate) fn left_out(&self, records: &[Record]) -> Option<LeftOut> {
         let record = self.record.as_ref()?;
@@ -123,6 +147,7 @@ impl fmt::Debug for DeadLetter {
             .field("call_id", &self.call_id)
             .field("reason", &self.reason)
             .field("key", &self.record.as_ref().map(RecordKey::of))
+            .field("has_header", &self.header.is_some())
             .field("call_end", &self.call_end)
             .field("is_unredacted", &self.is_unredacted)
             .finish()

@@ -11,7 +11,7 @@ use super::row::{CallRow, unreadable};
 use super::sealing::Sealed;
 use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record, spans, spans_of};
 use super::{Open, Spool};
-use crate::log::stored::StoredCallEnd;
+use crate::log::stored::{StoredCallEnd, StoredHeader};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, Span};
 use crate::message::{Position, Record};
 
@@ -129,6 +129,7 @@ fn call(open: &Open, id: &str, number: u64, row: &[u8]) -> Result<SpooledCall, F
         lease: row.lease(&call_id(id)?),
         opening: row.opening.map(CallHeader::try_from).transpose().map_err(|_| unreadable())?,
         call_end: row.call_end.map(CallEnd::try_from).transpose().map_err(|_| unreadable())?,
+        refused_header: refused_header(row.refused_header)?,
         refused_end: refused_end(row.refused_end)?,
         records: Vec::new(),
         dead_letters: Vec::new(),
@@ -166,19 +167,24 @@ pub(super) fn dead_letters(open: &Open, of: Option<&CallId>, limit: usize) -> Re
         }
         let (number, row) = value.value();
         let row = CallRow::read(&open.sealing.open(Sealed::Call(id.value(), number), row)?)?;
-        if let Some((call_end, reason)) = refused_end(row.refused_end)?.filter(|_| found.len() < limit) {
-            let (call_id, call_end) = (call_id.clone(), Some(call_end));
-            found.push(DeadLetter { call_id, reason, record: None, call_end, is_unredacted: false });
-        }
+        let header = refused_header(row.refused_header)?;
+        let header = header.map(|(header, reason)| DeadLetter::of_header(header, reason));
+        let call_end = refused_end(row.refused_end)?;
+        let call_end = call_end.map(|(call_end, reason)| DeadLetter::of_end(call_id.clone(), call_end, reason));
+        found.extend(header.into_iter().chain(call_end).take(limit.saturating_sub(found.len())));
         for entry in table.range(places_of(number))?.take(limit.saturating_sub(found.len())) {
             let (place, value) = entry?;
             let (revision, reason, json) = value.value();
-            let (call_id, reason) = (call_id.clone(), reason.into());
-            let record = Some(record(&open.sealing, place.value(), revision, json)?);
-            found.push(DeadLetter { call_id, reason, record, call_end: None, is_unredacted: false });
+            let record = record(&open.sealing, place.value(), revision, json)?;
+            found.push(DeadLetter::of_record(call_id.clone(), record, reason.into()));
         }
     }
     Ok(found)
+}
+
+fn refused_header(stored: Option<(StoredHeader, Box<str>)>) -> Result<Option<(CallHeader, Box<str>)>, Fault> {
+    let read = |(header, reason)| Ok((CallHeader::try_from(header).map_err(|_| unreadable())?, reason));
+    stored.map(read).transpose()
 }
 
 fn refused_end(stored: Option<(StoredCallEnd, Box<str>)>) -> Result<Option<(CallEnd, Box<str>)>, Fault> {

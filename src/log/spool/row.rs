@@ -20,6 +20,9 @@ pub(super) struct CallRow {
     pub opening: Option<StoredHeader>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_end: Option<StoredCallEnd>,
+    /// The header that the log refuses, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_header: Option<(StoredHeader, Box<str>)>,
     /// The end that the log refuses, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_end: Option<(StoredCallEnd, Box<str>)>,
@@ -30,7 +33,8 @@ impl CallRow {
         let (epoch, served) = (lease.epoch(), lease.served());
         let served = (served != epoch).then_some(served);
         let expires_at_s = lease.expires_at_s();
-        Self { epoch, served, expires_at_s, opening: None, call_end: None, refused_end: None }
+        let (opening, call_end, refused_header, refused_end) = (None, None, None, None);
+        Self { epoch, served, expires_at_s, opening, call_end, refused_header, refused_end }
     }
 
     pub fn read(json: &[u8]) -> Result<Self, Fault> {

@@ -132,13 +132,7 @@ fn dead_letters_are_kept_until_they_are_discarded() {
         .commit(&[put_dead_letter("CA", &first), put_dead_letter("CA", &second), put_dead_letter("CB", &last)])
         .unwrap();
     spool.commit(&[put("CA", &first)]).unwrap();
-    let letter = |id, record: &Record| DeadLetter {
-        call_id: call(id),
-        reason: "too large".into(),
-        record: Some(record.clone()),
-        call_end: None,
-        is_unredacted: false,
-    };
+    let letter = |id, record: &Record| DeadLetter::of_record(call(id), record.clone(), "too large".into());
     for spool in [&spool, &after_crash(&memory)] {
         assert_eq!(batch(spool, "CA"), slice::from_ref(&next));
         assert_eq!(spool.dead_letters(9).unwrap(), [letter("CA", &first), letter("CB", &last)]);
@@ -174,6 +168,7 @@ fn call_is_kept_while_it_has_work() {
         lease: WriterLease::from(&held),
         opening: Some(held),
         call_end: Some(call_end),
+        refused_header: None,
         refused_end: None,
         records: vec![index(&hello)],
         dead_letters: vec![],

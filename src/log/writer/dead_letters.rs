@@ -60,8 +60,7 @@ impl WriterTask {
         }
         let (call_id, key) = (call.lease.call_id().clone(), RecordKey::of(&record));
         trace_dead_letter(&call_id, key, &reason);
-        let (record, call_end) = (Some(record), None);
-        let letter = DeadLetter { call_id: call_id.clone(), reason, record, call_end, is_unredacted };
+        let letter = DeadLetter { is_unredacted, ..DeadLetter::of_record(call_id.clone(), record, reason) };
         self.shared.release_from_call(call, bytes);
         let (revision, epoch) = (key.revision, call.lease.served());
         self.keep(call_id, key, Letter::InMemory { letter, revision, bytes, epoch });
@@ -172,7 +171,7 @@ impl WriterTask {
         for (call_id, key) in discarded {
             let Some(key) = key else {
                 self.rejected.retain(|(_, letter)| letter.call_id != call_id);
-                self.queue_change(SpoolChange::DiscardEnd(call_id));
+                self.queue_change(SpoolChange::DiscardParts(call_id));
                 continue;
             };
             if self.remove_letter(&call_id, key, |revision| revision == key.revision) {

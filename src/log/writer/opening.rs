@@ -34,14 +34,16 @@ impl WriterTask {
 
     /// Opens a call again without the attributes that the log may have refused. Returns `false` if it had none.
     fn open_without_attributes(&mut self, key: &Key, error: &LogError) -> bool {
-        let Some(state) = self.calls.get_mut(key) else { return false };
-        let Some((_, header)) = state.opening.as_mut().filter(|(_, header)| !header.attributes().is_empty()) else {
+        let Some(state) = self.calls.get(key) else { return false };
+        let Some((_, header)) = state.opening.as_ref().filter(|(_, header)| !header.attributes().is_empty()) else {
             return false;
         };
-        *header = header.clone().with_attributes(Map::default());
-        let change = SpoolChange::Open(header.clone());
+        let plain = header.clone().with_attributes(Map::default());
         self.reject_part(key, Part::Header, error);
-        self.queue_change(change);
+        self.queue_change(SpoolChange::Open(plain.clone()));
+        if let Some((_, header)) = self.calls.get_mut(key).and_then(|state| state.opening.as_mut()) {
+            *header = plain;
+        }
         true
     }
 

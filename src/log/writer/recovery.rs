@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::WriterTask;
 use super::call::{CallState, Gap, Spooled, key_of};
+use super::{Part, WriterTask};
+use crate::log::DeadLetter;
 use crate::log::spool::SpooledCall;
 
 impl WriterTask {
@@ -39,9 +40,10 @@ impl WriterTask {
             for (letter, _) in call.dead_letters {
                 self.recover_letter(&key, letter);
             }
-            if let Some(refused) = call.refused_end {
-                self.recover_end(&key.0, refused);
-            }
+            let header = call.refused_header.map(|(header, reason)| DeadLetter::of_header(header, reason));
+            self.recover_rejected(Part::Header, header);
+            let call_end = call.refused_end.map(|(end, reason)| DeadLetter::of_end(key.0.clone(), end, reason));
+            self.recover_rejected(Part::CallEnd, call_end);
             self.schedule(&key, Duration::ZERO);
             self.settle_call(&key);
         }

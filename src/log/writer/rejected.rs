@@ -1,9 +1,9 @@
-//! The headers and ends of calls that the log refuses for good. The spool keeps the ends.
+//! The headers and ends of calls that the log refuses for good. The spool keeps both.
 
 use super::call::Key;
 use super::{Part, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallEnd, CallId, DeadLetter, LogError};
+use crate::log::{DeadLetter, LogError};
 
 /// The maximum number of rejected headers and call ends that are remembered in memory.
 const MAX_REJECTED: usize = 1_000;
@@ -14,12 +14,21 @@ impl WriterTask {
     pub(super) fn reject_part(&mut self, key: &Key, part: Part, error: &LogError) {
         let (call_id, reason) = (key.0.clone(), error_chain(error));
         tracing::error!(?call_id, ?part, %reason, "the log rejects a part of a call; the part is not stored");
-        let call_end = self.calls.get(key).and_then(|state| state.call_end.as_ref());
-        let call_end = call_end.filter(|_| part == Part::CallEnd).map(|(_, call_end)| call_end.clone());
-        if call_end.is_some() {
-            self.queue_change(SpoolChange::RefuseEnd(call_id.clone(), reason.clone()));
-        }
-        self.add_rejected(part, DeadLetter { call_id, reason, record: None, call_end, is_unredacted: false });
+        let Some(state) = self.calls.get(key) else { return };
+        let header = state.opening.as_ref().map(|(_, header)| header.clone());
+        let call_end = state.call_end.as_ref().map(|(_, call_end)| call_end.clone());
+        let letter = match (part, header, call_end) {
+            (Part::Header, Some(header), _) => {
+                self.queue_change(SpoolChange::RefuseHeader(header.clone(), reason.clone()));
+                DeadLetter::of_header(header, reason)
+            }
+            (Part::CallEnd, _, Some(call_end)) => {
+                self.queue_change(SpoolChange::RefuseEnd(call_id.clone(), reason.clone()));
+                DeadLetter::of_end(call_id, call_end, reason)
+            }
+            _ => return,
+        };
+        self.add_rejected(part, letter);
     }
 
     fn add_rejected(&mut self, part: Part, letter: DeadLetter) {
@@ -30,13 +39,12 @@ impl WriterTask {
         self.rejected.push_back((part, letter));
     }
 
-    /// Adds the refused end of a call that was found in the spool, unless a later one was refused since.
-    pub(super) fn recover_end(&mut self, call_id: &CallId, (call_end, reason): (CallEnd, Box<str>)) {
-        let is_later = |(part, letter): &(Part, DeadLetter)| letter.call_id == *call_id && *part == Part::CallEnd;
+    /// Adds the refused part of a call that was found in the spool, unless a later one was refused since.
+    pub(super) fn recover_rejected(&mut self, part: Part, found: Option<DeadLetter>) {
+        let Some(letter) = found else { return };
+        let is_later = |(of, later): &(Part, DeadLetter)| later.call_id == letter.call_id && *of == part;
         if !self.rejected.iter().any(is_later) {
-            let (call_id, call_end) = (call_id.clone(), Some(call_end));
-            let letter = DeadLetter { call_id, reason, record: None, call_end, is_unredacted: false };
-            self.add_rejected(Part::CallEnd, letter);
+            self.add_rejected(part, letter);
         }
     }
 

@@ -122,6 +122,7 @@ impl WriterTask {
         for call in &mut found {
             let is_discarded = |key: Option<RecordKey>| discarded.contains(&(call.lease.call_id().clone(), key));
             call.dead_letters.retain(|(key, _)| !is_discarded(Some(*key)));
+            call.refused_header.take_if(|_| is_discarded(None));
             call.refused_end.take_if(|_| is_discarded(None));
         }
         self.recover(found);
@@ -146,6 +147,7 @@ mod tests {
             lease,
             opening: None,
             call_end: None,
+            refused_header: None,
             refused_end: None,
             records: vec![],
             dead_letters: vec![],

@@ -15,6 +15,7 @@ pub(super) struct ModelCall {
     lease: WriterLease,
     opening: Option<CallHeader>,
     call_end: Option<CallEnd>,
+    refused_header: Option<(CallHeader, Box<str>)>,
     refused_end: Option<(CallEnd, Box<str>)>,
     records: BTreeMap<u32, Record>,
     dead_letters: BTreeMap<u32, Record>,
@@ -27,6 +28,7 @@ impl Model {
             lease: lease.clone(),
             opening: None,
             call_end: None,
+            refused_header: None,
             refused_end: None,
             records: BTreeMap::new(),
             dead_letters: BTreeMap::new(),
@@ -42,7 +44,8 @@ impl Model {
         }
         self.0.retain(|_, call| {
             let has_records = !(call.records.is_empty() && call.dead_letters.is_empty());
-            has_records || call.opening.is_some() || call.call_end.is_some() || call.refused_end.is_some()
+            let has_parts = call.opening.is_some() || call.call_end.is_some();
+            has_records || has_parts || call.refused_header.is_some() || call.refused_end.is_some()
         });
     }
 
@@ -51,6 +54,9 @@ impl Model {
         let has = |record: Option<&Record>, key: &RecordKey| record.is_some_and(|it| RecordKey::of(it) == *key);
         match change {
             SpoolChange::Open(header) => self.call_of(&WriterLease::from(header)).opening = Some(header.clone()),
+            SpoolChange::RefuseHeader(header, reason) => {
+                self.call_of(&WriterLease::from(header)).refused_header = Some((header.clone(), reason.clone()));
+            }
             SpoolChange::Close(lease, call_end) => self.call_of(lease).call_end = Some(call_end.clone()),
             SpoolChange::Opened(lease) => {
                 if let Some(call) = self.0.get_mut(lease.call_id()) {
@@ -70,7 +76,7 @@ impl Model {
             SpoolChange::Forget(id) => drop(self.0.remove(id)),
             SpoolChange::Closed(id)
             | SpoolChange::RefuseEnd(id, _)
-            | SpoolChange::DiscardEnd(id)
+            | SpoolChange::DiscardParts(id)
             | SpoolChange::Stored(id, _)
             | SpoolChange::Span(id, _)
             | SpoolChange::Split(id, _)
@@ -92,7 +98,7 @@ impl Model {
                         let refused = call.call_end.take().map(|call_end| (call_end, reason.clone()));
                         call.refused_end = refused.or(call.refused_end.take());
                     }
-                    SpoolChange::DiscardEnd(_) => call.refused_end = None,
+                    SpoolChange::DiscardParts(_) => (call.refused_header, call.refused_end) = (None, None),
                     SpoolChange::Span(_, span) => drop(call.spans.insert(span.first(), *span)),
                     SpoolChange::Split(_, span) => drop(call.spans.remove(&span.first())),
                     _ => {}
@@ -112,13 +118,15 @@ impl Model {
                 letters.iter().filter(|it| it.call_id == id).filter_map(|it| it.record.clone()).collect();
             assert_eq!(call.dead_letters, dead_letters.iter().map(index).collect::<Vec<_>>());
             let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
-            let ends: Vec<_> = letters.iter().filter(|it| it.call_id == id && it.record.is_none()).collect();
-            let ends = ends.into_iter().filter_map(|it| Some((it.call_end.clone()?, it.reason.clone())));
+            let parts: Vec<_> = letters.iter().filter(|it| it.call_id == id && it.record.is_none()).collect();
+            let headers = parts.iter().filter_map(|it| Some((it.header.clone()?, it.reason.clone())));
+            assert!(headers.eq(call.refused_header.clone()));
+            let ends = parts.iter().filter_map(|it| Some((it.call_end.clone()?, it.reason.clone())));
             assert!(ends.eq(call.refused_end.clone()));
             let spans = call.spans.into_iter().map(|span| (span.first(), span)).collect();
-            let (lease, opening, call_end, refused_end) = (call.lease, call.opening, call.call_end, call.refused_end);
+            let SpooledCall { lease, opening, call_end, refused_header, refused_end, .. } = call;
             let (records, dead_letters) = (by_seq(records), by_seq(dead_letters));
-            (id, ModelCall { lease, opening, call_end, refused_end, records, dead_letters, spans })
+            (id, ModelCall { lease, opening, call_end, refused_header, refused_end, records, dead_letters, spans })
         });
         let model = Self(calls.collect());
         assert_eq!(spool.pending_bytes(), bytes(model.0.values().flat_map(|call| call.records.values())));
@@ -139,7 +147,7 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
     // One of the ids is a prefix of another.
     let id = prop::sample::select(vec!["CA", "CA1", "ü"]).prop_map(call);
     let text = prop_oneof![4 => Just(3_usize), 1 => Just(9_000)].prop_map(|length| "x".repeat(length));
-    (0..24, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
+    (0..25, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
         let record = record(seq, revision, &text);
         let key = RecordKey::of(&record);
         let lease = WriterLease::restored(call_id.clone(), epoch, epoch, (epoch == 2).then_some(7));
@@ -158,7 +166,11 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
             8..11 => SpoolChange::Stored(call_id, key),
             11..13 => SpoolChange::Span(call_id, Span::new(seq, seq + revision).unwrap()),
             22 => SpoolChange::RefuseEnd(call_id, "another process writes the call".into()),
-            23 => SpoolChange::DiscardEnd(call_id),
+            23 => SpoolChange::DiscardParts(call_id),
+            24 => {
+                let header = CallHeader::new(call_id, i64::from(seq)).unwrap();
+                SpoolChange::RefuseHeader(header, "too many attributes".into())
+            }
             13 => SpoolChange::Split(call_id, Span::new(seq, seq + revision).unwrap()),
             _ => SpoolChange::Put(lease, record),
         }

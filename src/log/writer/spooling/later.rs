@@ -26,8 +26,10 @@ impl WriterTask {
     /// Returns true if the next commits make dead letters of spooled records. A spool that fails keeps nobody waiting.
     pub(in crate::log::writer) fn is_burying(&self) -> bool {
         self.spooling.as_ref().is_some_and(|spooling| {
-            let is_dead_letter =
-                |change: &SpoolChange| matches!(change, SpoolChange::DeadLetter { .. } | SpoolChange::RefuseEnd(..));
+            let is_dead_letter = |change: &SpoolChange| {
+                use SpoolChange::{DeadLetter, RefuseEnd, RefuseHeader};
+                matches!(change, DeadLetter { .. } | RefuseHeader(..) | RefuseEnd(..))
+            };
             spooling.accepts_records() && spooling.gathered().any(is_dead_letter)
         })
     }
@@ -38,12 +40,12 @@ impl WriterTask {
         self.spooling.iter().flat_map(Spooling::gathered).any(forgets)
     }
 
-    /// Returns the dead letters that the spool still has, because their removal is not committed yet. `None` is the end of a
-    /// call.
+    /// Returns the dead letters that the spool still has, because their removal is not committed yet. `None` is the header
+    /// and the end of a call.
     pub(in crate::log::writer) fn discarded(&self) -> BTreeSet<(CallId, Option<RecordKey>)> {
         let discarded = |change: &SpoolChange| match change {
             SpoolChange::Discard(call_id, key) => Some((call_id.clone(), Some(*key))),
-            SpoolChange::DiscardEnd(call_id) => Some((call_id.clone(), None)),
+            SpoolChange::DiscardParts(call_id) => Some((call_id.clone(), None)),
             _ => None,
         };
         self.spooling.iter().flat_map(Spooling::gathered).filter_map(discarded).collect()
