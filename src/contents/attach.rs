@@ -5,7 +5,7 @@ use super::reference::{
     ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, without,
 };
 use super::rewrite::Rewrite;
-use super::{Blob, ContentError, ContentProblem, ContentId};
+use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{
     Content, Contents, Document, Heard, Map, Outcome, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
     is_blank,
@@ -135,8 +135,8 @@ impl Attaching<'_, '_> {
     fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
         let id = reference.id;
         let loaded = (self.load)(reference).and_then(|blob| reference.check(blob));
-        let read =
-            loaded.and_then(|blob| as_type(blob).map_err(|expected| ContentProblem::NotAsReferred { id, expected }.into()));
+        let read = loaded
+            .and_then(|blob| as_type(blob).map_err(|expected| ContentProblem::NotAsReferred { id, expected }.into()));
         read.map_err(|error| self.failed.push((id, error))).ok()
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ContentError, ContentProblem, ContentId};
+use super::{ContentError, ContentId, ContentProblem};
 
 /// The bytes of a content and their id, which always match.
 ///

@@ -3,7 +3,6 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -48,9 +47,7 @@ impl DirectoryStore {
         let made = [UNFINISHED, OWNERS, USES].iter().try_for_each(|name| make_directory(&root.join(name)));
         match made {
             Ok(()) => Ok(Self { root }),
-            Err(error) => {
-                Err(ContentError::store(format!("create the directory {}", root.display()), false, error))
-            }
+            Err(error) => Err(ContentError::store(format!("create the directory {}", root.display()), false, error)),
         }
     }
 

@@ -24,7 +24,8 @@ impl ContentError {
         is_retryable: bool,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        ContentProblem::Store { action: action.into(), retryable: is_retryable, source: Arc::from(source.into()) }.into()
+        ContentProblem::Store { action: action.into(), retryable: is_retryable, source: Arc::from(source.into()) }
+            .into()
     }
 
     /// Returns whether repeating the same action may succeed.

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::attach::{BareIds, attach, references};
 use super::reference::Reference;
-use super::{Blob, ContentError, ContentProblem, ContentId, ContentStore};
+use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore};
 use crate::message::{MessageId, Record};
 
 /// A content that could not be loaded for a message.

@@ -78,7 +78,10 @@ mod tests {
         let signed = format!("sha256:+f{}", "0".repeat(62));
         let accented = format!("sha256:é{}", "0".repeat(62));
         for text in ["", "sha256:", &ABC[7..], &ABC[..70], &format!("{ABC}0"), &upper, &signed, &accented] {
-            assert!(matches!(text.parse::<ContentId>(), Err(error) if matches!(*error.0, ContentProblem::Invalid { .. })), "{text}");
+            assert!(
+                matches!(text.parse::<ContentId>(), Err(error) if matches!(*error.0, ContentProblem::Invalid { .. })),
+                "{text}"
+            );
         }
     }
 }

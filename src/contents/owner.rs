@@ -53,7 +53,10 @@ mod tests {
             assert_eq!(Owner::new(good).unwrap().as_str(), good);
         }
         for bad in ["", &"x".repeat(1_001)] {
-            assert!(matches!(Owner::new(bad), Err(error) if matches!(*error.0, ContentProblem::Invalid { .. })), "{bad}");
+            assert!(
+                matches!(Owner::new(bad), Err(error) if matches!(*error.0, ContentProblem::Invalid { .. })),
+                "{bad}"
+            );
         }
         let owner = Owner::new("a\u{1b}[2J\u{202e}ü").unwrap();
         assert_eq!(format!("{owner} {owner:?}"), r"a\u{1b}[2J\u{202e}ü Owner(a\u{1b}[2J\u{202e}ü)");

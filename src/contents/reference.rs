@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Blob, ContentError, ContentProblem, ContentId};
+use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{Map, Text, Value};
 
 pub(super) const CONTENT_ID: &str = "contentId";

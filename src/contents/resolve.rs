@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::attach::{BareIds, references};
 use super::hydrate::attach_loaded;
 use super::reference::Reference;
-use super::{Blob, ContentError, ContentProblem, ContentId, ContentStore, Problem};
+use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore, Problem};
 use crate::message::{Message, Record};
 
 /// The most contents that one call of [`resolve`] reads: the images and documents that Bedrock accepts in a request.

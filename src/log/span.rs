@@ -57,7 +57,9 @@ impl TryFrom<RangeInclusive<u32>> for Span {
     type Error = LogError;
 
     fn try_from(messages: RangeInclusive<u32>) -> Result<Self, LogError> {
-        Self::new(*messages.start(), *messages.end()).ok_or_else(|| LogError::invalid("a span", "it has at least one message, and message numbers of 8 digits at most"))
+        Self::new(*messages.start(), *messages.end()).ok_or_else(|| {
+            LogError::invalid("a span", "it has at least one message, and message numbers of 8 digits at most")
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use verbale::contents::{Blob, ContentError, ContentId, ContentStore, DirectoryStore};
+use verbale::contents::{Blob, ContentId, ContentStore, DirectoryStore};
 
 use super::owner;
 
@@ -180,6 +180,10 @@ async fn unusable_directory_is_an_error() {
     let blob = Blob::new(vec![1; 100]);
     fs::create_dir_all(path_of(root.path(), &blob)).unwrap();
     for error in [store.get(blob.id()).await.unwrap_err(), store.put(&blob, &owner("CA1")).await.unwrap_err()] {
-        assert!(error.to_string().starts_with("the content store could not ") && error.to_string().contains(&hex(blob.id())), "{error}");
+        assert!(
+            error.to_string().starts_with("the content store could not ")
+                && error.to_string().contains(&hex(blob.id())),
+            "{error}"
+        );
     }
 }

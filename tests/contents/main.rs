@@ -12,8 +12,8 @@ mod records;
 mod strategy;
 mod whole_calls;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use verbale::Record;
 use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner, Problem};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use verbale::contents::{Cached, ContentError, ContentId, ContentStore, DirectoryStore, MemoryStore};
+use verbale::contents::{Cached, ContentId, ContentStore, DirectoryStore, MemoryStore};
 use verbale::message::{Heard, HeardSource, Media, MediaKind, Source, ToolCall};
 use verbale::{MessagesManager, PlainMessage, Record, Value};
 

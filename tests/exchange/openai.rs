@@ -181,7 +181,10 @@ fn unsupported_content_is_reported_as_loss() {
     );
     use loss::{ATTACHMENT, FAILURE, LABEL, SUMMARY, UNHEARD, VALUE_TYPE};
     assert_eq!(losses, [UNHEARD, SUMMARY, VALUE_TYPE, FAILURE, VALUE_TYPE, ATTACHMENT, LABEL]);
-    assert_eq!(loss::texts(&openai::export(&conversation).losses)[0], (conversation.meta_messages()[1].message().id(), UNHEARD));
+    assert_eq!(
+        loss::texts(&openai::export(&conversation).losses)[0],
+        (conversation.meta_messages()[1].message().id(), UNHEARD)
+    );
     let back = import(&json).unwrap();
     assert_eq!(export(&back), (json, vec![]));
 }

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::stored::{Stored, decompressed};
-use crate::contents::{Blob, ContentError, ContentProblem, ContentId, Owner};
+use crate::contents::{Blob, ContentError, ContentId, ContentProblem, Owner};
 use crate::dynamodb::{Item, item, names};
 
 pub(super) fn partition_of(id: ContentId) -> String {
