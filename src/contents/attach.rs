@@ -5,7 +5,7 @@ use super::reference::{
     ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, without,
 };
 use super::rewrite::Rewrite;
-use super::{Blob, ContentError, ContentId};
+use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{
     Content, Contents, Document, Heard, Map, Outcome, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
     is_blank,
@@ -62,7 +62,7 @@ pub(super) fn references(record: &Record, bare_ids: BareIds) -> Vec<Reference> {
     let mut references = Vec::new();
     attach(record, bare_ids, &mut |reference| {
         references.push(reference);
-        Err(ContentError::Missing { id: reference.id })
+        Err(ContentProblem::Missing { id: reference.id }.into())
     });
     references
 }
@@ -135,8 +135,8 @@ impl Attaching<'_, '_> {
     fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
         let id = reference.id;
         let loaded = (self.load)(reference).and_then(|blob| reference.check(blob));
-        let read =
-            loaded.and_then(|blob| as_type(blob).map_err(|expected| ContentError::NotAsReferred { id, expected }));
+        let read = loaded
+            .and_then(|blob| as_type(blob).map_err(|expected| ContentProblem::NotAsReferred { id, expected }.into()));
         read.map_err(|error| self.failed.push((id, error))).ok()
     }
 

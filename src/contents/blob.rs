@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ContentError, ContentId};
+use super::{ContentError, ContentId, ContentProblem};
 
 /// The bytes of a content and their id, which always match.
 ///
@@ -23,10 +23,10 @@ impl Blob {
 
     /// Creates a blob from the bytes that a store found under `id`.
     ///
-    /// Returns [`ContentError::Corrupt`] if the bytes have another id.
+    /// Returns [`ContentError`] if the bytes have another id.
     pub fn verified(id: ContentId, bytes: impl Into<Arc<[u8]>>) -> Result<Self, ContentError> {
         let blob = Self::new(bytes);
-        if blob.id == id { Ok(blob) } else { Err(ContentError::Corrupt { id, size: blob.bytes.len() }) }
+        if blob.id == id { Ok(blob) } else { Err(ContentProblem::Corrupt { id, size: blob.bytes.len() }.into()) }
     }
 
     /// Returns the id.

@@ -3,7 +3,6 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -42,16 +41,13 @@ pub struct DirectoryStore {
 impl DirectoryStore {
     /// Opens the store in a directory, and creates the directory if it does not exist.
     ///
-    /// Returns [`ContentError::Store`] if the directory cannot be created.
+    /// Returns [`ContentError`] if the directory cannot be created.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root = root.into();
         let made = [UNFINISHED, OWNERS, USES].iter().try_for_each(|name| make_directory(&root.join(name)));
         match made {
             Ok(()) => Ok(Self { root }),
-            Err(error) => {
-                let action = format!("create the directory {}", root.display()).into();
-                Err(ContentError::Store { action, retryable: false, source: Arc::new(error) })
-            }
+            Err(error) => Err(ContentError::store(format!("create the directory {}", root.display()), false, error)),
         }
     }
 
@@ -218,5 +214,6 @@ fn is_retryable(error: &io::Error) -> bool {
 }
 
 fn store_error(action: String, error: io::Error) -> ContentError {
-    ContentError::Store { action: action.into(), retryable: is_retryable(&error), source: Arc::new(error) }
+    let is_retryable = is_retryable(&error);
+    ContentError::store(action, is_retryable, error)
 }

@@ -1,14 +1,53 @@
 //! [`ContentError`]: the error of a content or its store.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use super::ContentId;
 
 /// The error of a content or its store. The text names the content and never shows its bytes.
+///
+/// A content may be missing, damaged, or other than its record says; a text may be no content id; and a store may fail,
+/// which is the [source](Error::source) then.
+#[derive(Clone, thiserror::Error)]
+#[error(transparent)]
+pub struct ContentError(pub(crate) Box<ContentProblem>);
+
+impl ContentError {
+    /// Creates the error of a store that failed to do `action`, such as `put content sha256:…`, for implementors of
+    /// [`ContentStore`](super::ContentStore).
+    ///
+    /// `is_retryable` says whether repeating the action may succeed.
+    pub fn store(
+        action: impl Into<Box<str>>,
+        is_retryable: bool,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        ContentProblem::Store { action: action.into(), retryable: is_retryable, source: Arc::from(source.into()) }
+            .into()
+    }
+
+    /// Returns whether repeating the same action may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(*self.0, ContentProblem::Store { retryable: true, .. })
+    }
+}
+
+impl From<ContentProblem> for ContentError {
+    fn from(problem: ContentProblem) -> Self {
+        Self(Box::new(problem))
+    }
+}
+
+impl fmt::Debug for ContentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 #[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum ContentError {
+pub(crate) enum ContentProblem {
     /// A text is not a valid content id, or not a valid name of an owner.
     #[error("not {expected}")]
     Invalid {
@@ -53,11 +92,4 @@ pub enum ContentError {
         /// The error of the store.
         source: Arc<dyn Error + Send + Sync>,
     },
-}
-
-impl ContentError {
-    /// Returns whether repeating the same action may succeed.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Store { retryable: true, .. })
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::attach::{BareIds, attach, references};
 use super::reference::Reference;
-use super::{Blob, ContentError, ContentId, ContentStore};
+use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore};
 use crate::message::{MessageId, Record};
 
 /// A content that could not be loaded for a message.
@@ -47,7 +47,7 @@ pub(crate) async fn hydrate<S: ContentStore + ?Sized>(
         for Reference { id, .. } in references(&record, BareIds::Keep) {
             if let Entry::Vacant(entry) = loaded.entry(id) {
                 let found = store.get(id).await;
-                entry.insert(found.and_then(|found| found.ok_or(ContentError::Missing { id })));
+                entry.insert(found.and_then(|found| found.ok_or_else(|| ContentProblem::Missing { id }.into())));
             }
         }
         hydrated.push(attach_loaded(&record, BareIds::Keep, &loaded, &mut problems));
@@ -63,7 +63,7 @@ pub(super) fn attach_loaded(
     problems: &mut Vec<Problem>,
 ) -> Record {
     let (attached, failed) = attach(record, bare_ids, &mut |Reference { id, .. }| {
-        loaded.get(&id).cloned().unwrap_or(Err(ContentError::Missing { id }))
+        loaded.get(&id).cloned().unwrap_or_else(|| Err(ContentProblem::Missing { id }.into()))
     });
     let message_id = record.id();
     problems.extend(failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error }));

@@ -49,6 +49,7 @@ pub use cached::Cached;
 pub(crate) use detach::Offload;
 pub use directory::DirectoryStore;
 pub use error::ContentError;
+pub(crate) use error::ContentProblem;
 pub use hydrate::Problem;
 pub(crate) use hydrate::hydrate;
 pub use id::ContentId;

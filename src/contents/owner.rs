@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::ContentError;
+use super::{ContentError, ContentProblem};
 
 /// The name of an owner of contents: any text of 1 to 1,000 bytes. A log uses the id of the call.
 ///
@@ -17,12 +17,12 @@ impl Owner {
 
     /// Creates an owner.
     ///
-    /// Returns [`ContentError::Invalid`] if the name is empty or longer than 1,000 bytes.
+    /// Returns [`ContentError`] if the name is empty or longer than 1,000 bytes.
     pub fn new(name: impl Into<Arc<str>>) -> Result<Self, ContentError> {
         let name = name.into();
         let is_valid = (1..=Self::MAX_BYTES).contains(&name.len());
         let expected = "an owner of contents, whose name has 1 to 1,000 bytes";
-        if is_valid { Ok(Self(name)) } else { Err(ContentError::Invalid { expected }) }
+        if is_valid { Ok(Self(name)) } else { Err(ContentProblem::Invalid { expected }.into()) }
     }
 
     /// Returns the name.
@@ -53,7 +53,10 @@ mod tests {
             assert_eq!(Owner::new(good).unwrap().as_str(), good);
         }
         for bad in ["", &"x".repeat(1_001)] {
-            assert!(matches!(Owner::new(bad), Err(ContentError::Invalid { .. })), "{bad}");
+            assert!(
+                matches!(Owner::new(bad), Err(error) if matches!(*error.0, ContentProblem::Invalid { .. })),
+                "{bad}"
+            );
         }
         let owner = Owner::new("a\u{1b}[2J\u{202e}ü").unwrap();
         assert_eq!(format!("{owner} {owner:?}"), r"a\u{1b}[2J\u{202e}ü Owner(a\u{1b}[2J\u{202e}ü)");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Blob, ContentError, ContentId};
+use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{Map, Text, Value};
 
 pub(super) const CONTENT_ID: &str = "contentId";
@@ -62,12 +62,12 @@ impl Reference {
         [(CONTENT_ID, self.id.to_string().into()), (MIME_TYPE, mime_type.into()), self.size_entry()]
     }
 
-    /// Returns [`ContentError::NotAsReferred`] if the content has another size than the record states.
+    /// Returns [`ContentProblem::NotAsReferred`] if the content has another size than the record states.
     pub fn check(self, blob: Blob) -> Result<Blob, ContentError> {
         if self.size.is_none_or(|size| blob.bytes().len() as u64 == size) {
             Ok(blob)
         } else {
-            Err(ContentError::NotAsReferred { id: self.id, expected: "of the size" })
+            Err(ContentProblem::NotAsReferred { id: self.id, expected: "of the size" }.into())
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::attach::{BareIds, references};
 use super::hydrate::attach_loaded;
 use super::reference::Reference;
-use super::{Blob, ContentError, ContentId, ContentStore, Problem};
+use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore, Problem};
 use crate::message::{Message, Record};
 
 /// The most contents that one call of [`resolve`] reads: the images and documents that Bedrock accepts in a request.
@@ -90,12 +90,12 @@ impl<S: ContentStore + ?Sized> Reading<'_, S> {
 
     async fn get(&mut self, Reference { id, size }: Reference) -> Result<Blob, ContentError> {
         if self.contents_left == 0 || size.is_some_and(|size| size > self.bytes_left) {
-            return Err(ContentError::BeyondLimits { id });
+            return Err(ContentProblem::BeyondLimits { id }.into());
         }
         self.contents_left -= 1;
-        let blob = self.store.get(id).await?.ok_or(ContentError::Missing { id })?;
+        let blob = self.store.get(id).await?.ok_or(ContentProblem::Missing { id })?;
         let bytes = blob.bytes().len() as u64;
-        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(ContentError::BeyondLimits { id })?;
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(ContentProblem::BeyondLimits { id })?;
         Ok(blob)
     }
 }
@@ -141,7 +141,7 @@ mod tests {
             let before = store.misses();
             let (resolved, problems) = runtime.block_on(resolve_within(messages.clone(), &store, contents, bytes));
             for problem in &problems {
-                assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
+                assert!(matches!(*problem.error.0, ContentProblem::BeyondLimits { id } if id == problem.content_id));
             }
             let read: Vec<bool> = resolved.iter().map(is_resolved).collect();
             assert_eq!(problems.len(), read.iter().filter(|is_read| !**is_read).count());

@@ -31,7 +31,7 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 pub trait ContentStore: Send + Sync {
     /// Stores a content, which `owner` uses from now on.
     ///
-    /// Returns [`ContentError::Store`] if the store failed.
+    /// Returns [`ContentError`] if the store failed.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()>;
 
     /// Stores a content like [`put`](Self::put), but sends no further part of it once `time` has passed. A store that takes
@@ -45,13 +45,13 @@ pub trait ContentStore: Send + Sync {
 
     /// Returns the content, or `None` if the store does not have it.
     ///
-    /// Returns [`ContentError::Corrupt`] if the stored bytes are damaged, and [`ContentError::Store`] if the store
+    /// Returns [`ContentError`] if the stored bytes are damaged, and [`ContentError`] if the store
     /// failed.
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>>;
 
     /// Ends all uses of an owner, and deletes the contents that no other owner uses. An unknown owner is no error.
     ///
-    /// Returns [`ContentError::Store`] if the store failed. Release the owner again then.
+    /// Returns [`ContentError`] if the store failed. Release the owner again then.
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
 }
 

@@ -30,10 +30,12 @@ impl fmt::Debug for Export {
     }
 }
 
-/// A kind of information that an exported text lacks.
+/// A kind of information that an exported text lacks. Its text names it, such as `a summary`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loss(LossKind);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Loss {
+pub(super) enum LossKind {
     /// A summary.
     Summary,
     /// System instructions.
@@ -58,21 +60,34 @@ pub enum Loss {
     Unknown,
 }
 
+impl AsRef<str> for Loss {
+    fn as_ref(&self) -> &str {
+        use LossKind as Kind;
+        match self.0 {
+            Kind::Summary => "a summary",
+            Kind::Instructions => "system instructions",
+            Kind::Unheard => "text that was not heard",
+            Kind::Attachment => "an image, audio, a video or a document",
+            Kind::Label => "a MIME type, a title or a label",
+            Kind::ToolCall => "a tool call or its result",
+            Kind::Failure => "details of a failed tool call",
+            Kind::ValueType => "the type of a value",
+            Kind::Parts => "the ids, times and confidence of its parts",
+            Kind::Order => "the order in which things were said",
+            Kind::Unknown => "a content of a newer version",
+        }
+    }
+}
+
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Summary => "a summary",
-            Self::Instructions => "system instructions",
-            Self::Unheard => "text that was not heard",
-            Self::Attachment => "an image, audio, a video or a document",
-            Self::Label => "a MIME type, a title or a label",
-            Self::ToolCall => "a tool call or its result",
-            Self::Failure => "details of a failed tool call",
-            Self::ValueType => "the type of a value",
-            Self::Parts => "the ids, times and confidence of its parts",
-            Self::Order => "the order in which things were said",
-            Self::Unknown => "a content of a newer version",
-        })
+        f.pad(self.as_ref())
+    }
+}
+
+impl fmt::Debug for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -118,14 +133,15 @@ impl Losses {
     }
 
     /// Notes a loss of the current message, once.
-    pub fn note(&mut self, loss: Loss) {
+    pub fn note(&mut self, loss: LossKind) {
         let Some(message) = self.message else { return };
+        let loss = Loss(loss);
         if !self.list.iter().rev().take_while(|(before, _)| *before == message).any(|(_, before)| *before == loss) {
             self.list.push((message, loss));
         }
     }
 
-    pub fn note_if(&mut self, is_lost: bool, loss: Loss) {
+    pub fn note_if(&mut self, is_lost: bool, loss: LossKind) {
         if is_lost {
             self.note(loss);
         }
@@ -133,31 +149,31 @@ impl Losses {
 
     /// Notes the type and the retry flag of a failure, for a format that writes only its message.
     pub fn note_failure(&mut self, error: &ToolError) {
-        self.note_if(error.error_type().is_some() || error.retryable().is_some(), Loss::Failure);
+        self.note_if(error.error_type().is_some() || error.retryable().is_some(), LossKind::Failure);
     }
 
     /// Notes the labels of media that a format does not write.
     pub fn note_labels(&mut self, media: &Media) {
-        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), Loss::Label);
+        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), LossKind::Label);
     }
 
     /// Notes the ids, times and confidence of parts, for a format that writes a message as a whole.
     pub fn note_parts(&mut self, message: &Message) {
         let is_lost = message.parts().len() > 1 || message.parts().any(|part| part.confidence().is_some());
-        self.note_if(is_lost, Loss::Parts);
+        self.note_if(is_lost, LossKind::Parts);
     }
 
     /// Notes the summary, which no provider's window has a place for.
     pub fn note_summary<W: MessageWrapper>(&mut self, manager: &MessagesManager<W>) {
         if let Some(summary) = manager.last_summary() {
             self.set_message(summary.id());
-            self.note(Loss::Summary);
+            self.note(LossKind::Summary);
         }
     }
 
     /// Returns a value as plain JSON.
     pub fn plain<'a>(&mut self, value: &'a Value) -> Json<'a> {
-        self.note_if(!plain::is_plain(value), Loss::ValueType);
+        self.note_if(!plain::is_plain(value), LossKind::ValueType);
         Json::Plain(value)
     }
 
@@ -165,14 +181,14 @@ impl Losses {
     /// pair.
     pub fn is_written(&mut self, content: &Content) -> bool {
         let is_unknown = matches!(content, Content::Unknown(_));
-        self.note_if(is_unknown, Loss::Unknown);
+        self.note_if(is_unknown, LossKind::Unknown);
         !is_unknown && self.is_paired(content)
     }
 
     /// Returns whether a content is no tool call or result, or not without its other half.
     pub fn is_paired(&mut self, content: &Content) -> bool {
         let is_broken = pairs::is_broken(&self.broken, content);
-        self.note_if(is_broken, Loss::ToolCall);
+        self.note_if(is_broken, LossKind::ToolCall);
         !is_broken
     }
 
@@ -195,12 +211,12 @@ pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
         losses.set_message(message.id());
         if message.role() == Role::Summary {
-            losses.note(Loss::Summary);
+            losses.note(LossKind::Summary);
             continue;
         }
         let heard = message.heard_contents();
         let is_cut = matches!(&heard, Cow::Owned(heard) if heard != message.contents());
-        losses.note_if(is_cut, Loss::Unheard);
+        losses.note_if(is_cut, LossKind::Unheard);
         let heard = match heard.iter().any(Content::is_blank) {
             true => Cow::Owned(heard.iter().filter(|content| !content.is_blank()).cloned().collect()),
             false => heard,

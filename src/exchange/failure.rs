@@ -1,7 +1,7 @@
 //! [`Failure`]: a failed tool call, in the formats whose results have a key `error`.
 
 use super::error::{ExchangeError, Problem};
-use super::export::{Loss, Losses};
+use super::export::{LossKind, Losses};
 use super::json::Json;
 use super::node::Node;
 use crate::message::{MessageError, Outcome, ResultContent, Text, ToolError, is_blank};
@@ -53,7 +53,7 @@ pub(super) fn tool_error(node: &Node<'_, '_>, message: impl Into<Text>) -> Resul
 
 /// Returns the entries of a failed tool call.
 pub(super) fn entries<'a>(error: &'a ToolError, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(error.unknown.is_some(), Loss::Unknown);
+    losses.note_if(error.unknown.is_some(), LossKind::Unknown);
     Json::object([
         ("error", Some(error.message().into())),
         ("error_type", error.error_type().map(Json::from)),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::export::{Loss, Losses};
+use super::export::{LossKind, Losses};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Message, MessageWrapper, ToolCallId};
 
@@ -45,6 +45,6 @@ pub(super) fn note_broken<W: MessageWrapper>(manager: &MessagesManager<W>, losse
     let has_broken = |message: &&Message| message.contents().iter().any(|content| is_broken(&broken, content));
     for message in manager.uncovered().map(W::message).filter(has_broken) {
         losses.set_message(message.id());
-        losses.note(Loss::ToolCall);
+        losses.note(LossKind::ToolCall);
     }
 }

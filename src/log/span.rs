@@ -1,10 +1,22 @@
 //! [`Span`]: consecutive messages that a log stores as one item.
 
+use std::ops::RangeInclusive;
+
+use super::LogError;
 use crate::message::Position;
 
 /// Consecutive messages of a call that a [log](super::CallLog::put_span) stores as one item, by their numbers. Spans are
 /// ordered by their first message, and the spans of a call do not overlap. A span keeps its messages for good. Summaries
 /// are in no span.
+///
+/// It converts from a range of message numbers, and into one:
+///
+/// ```
+/// # fn main() -> Result<(), verbale::log::LogError> {
+/// let span = verbale::log::Span::try_from(3..=5)?;
+/// assert_eq!(std::ops::RangeInclusive::from(span), 3..=5);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     first: u32,
@@ -14,28 +26,46 @@ pub struct Span {
 impl Span {
     /// Returns the span of the messages from `first` to `last`, or `None` if `last` comes first or is no number of a
     /// message.
-    pub const fn new(first: u32, last: u32) -> Option<Self> {
+    pub(crate) const fn new(first: u32, last: u32) -> Option<Self> {
         if first <= last && last <= Position::MAX_SEQ { Some(Self { first, last }) } else { None }
     }
 
     /// Returns the number of the first message.
-    pub const fn first(self) -> u32 {
+    pub(crate) const fn first(self) -> u32 {
         self.first
     }
 
     /// Returns the number of the last message.
-    pub const fn last(self) -> u32 {
+    pub(crate) const fn last(self) -> u32 {
         self.last
     }
 
     /// Returns whether the message at a position is in the span. A summary is in none.
-    pub const fn contains(self, position: Position) -> bool {
+    pub(crate) const fn contains(self, position: Position) -> bool {
         position.summary_number().is_none() && self.has(position)
     }
 
     /// Returns whether the message at a position is in the span, or the last message that a summary covers.
     pub(crate) const fn has(self, position: Position) -> bool {
         self.first <= position.seq() && position.seq() <= self.last
+    }
+}
+
+/// Returns [`LogErrorKind::Invalid`](super::LogErrorKind::Invalid) if the range is empty, or its end is no number of a
+/// message.
+impl TryFrom<RangeInclusive<u32>> for Span {
+    type Error = LogError;
+
+    fn try_from(messages: RangeInclusive<u32>) -> Result<Self, LogError> {
+        Self::new(*messages.start(), *messages.end()).ok_or_else(|| {
+            LogError::invalid("a span", "it has at least one message, and message numbers of 8 digits at most")
+        })
+    }
+}
+
+impl From<Span> for RangeInclusive<u32> {
+    fn from(span: Span) -> Self {
+        span.first..=span.last
     }
 }
 

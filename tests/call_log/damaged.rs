@@ -18,7 +18,7 @@ async fn ended(log: &DynamoLog, id: &str, layout: Layout) -> (WriterLease, Vec<R
         Layout::Spans => {
             for (first, last) in [(0, 2), (3, 4)] {
                 let of = first as usize..=last as usize;
-                log.put_span(&lease, Span::new(first, last).unwrap(), &messages[of]).await.unwrap();
+                log.put_span(&lease, Span::try_from(first..=last).unwrap(), &messages[of]).await.unwrap();
             }
         }
         _ => drop(put_as(log, &lease, &messages).await),

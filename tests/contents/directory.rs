@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use verbale::contents::{Blob, ContentError, ContentId, ContentStore, DirectoryStore};
+use verbale::contents::{Blob, ContentId, ContentStore, DirectoryStore};
 
 use super::owner;
 
@@ -49,7 +49,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         damage(&mut bytes);
         fs::write(&path, &bytes).unwrap();
         match store.get(blob.id()).await {
-            Err(error @ ContentError::Corrupt { .. }) => {
+            Err(error) if error.to_string().contains("is corrupt") => {
                 assert!(!error.is_retryable());
                 assert!(error.to_string().contains(&blob.id().to_string()), "{error}");
                 assert!(!format!("{error} {error:?}").contains("caller"), "{error:?}");
@@ -180,6 +180,10 @@ async fn unusable_directory_is_an_error() {
     let blob = Blob::new(vec![1; 100]);
     fs::create_dir_all(path_of(root.path(), &blob)).unwrap();
     for error in [store.get(blob.id()).await.unwrap_err(), store.put(&blob, &owner("CA1")).await.unwrap_err()] {
-        assert!(matches!(error, ContentError::Store { .. }) && error.to_string().contains(&hex(blob.id())), "{error}");
+        assert!(
+            error.to_string().starts_with("the content store could not ")
+                && error.to_string().contains(&hex(blob.id())),
+            "{error}"
+        );
     }
 }

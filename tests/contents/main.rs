@@ -12,8 +12,8 @@ mod records;
 mod strategy;
 mod whole_calls;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use verbale::Record;
 use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner, Problem};
@@ -81,8 +81,7 @@ impl ContentStore for Watched {
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         self.puts.fetch_add(1, Ordering::Relaxed);
         if self.refuses_puts {
-            let source = Arc::new(std::io::Error::other("full"));
-            let error = ContentError::Store { action: "put".into(), retryable: true, source };
+            let error = ContentError::store("put", true, std::io::Error::other("full"));
             return Box::pin(std::future::ready(Err(error)));
         }
         self.store.put(blob, owner)

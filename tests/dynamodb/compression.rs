@@ -17,7 +17,7 @@ async fn long_texts_cost_less_and_every_log_reads_them() {
     for (id, log) in [("CA1", &plain), ("CA2", &log)] {
         log.open_call(&CallHeader::new(call(id), 1_744_815_823_058).unwrap()).await.unwrap();
         let before = log.cost();
-        log.put_span(&lease(id), Span::new(0, 1).unwrap(), &records[..2]).await.unwrap();
+        log.put_span(&lease(id), Span::try_from(0..=1).unwrap(), &records[..2]).await.unwrap();
         assert_eq!(log.put_record(&lease(id), &records[2]).await.unwrap(), Put::Written);
         units.push((log.cost() - before).write_units);
         assert_eq!(plain.read_call(&call(id)).await.unwrap().records, records);
@@ -28,7 +28,7 @@ async fn long_texts_cost_less_and_every_log_reads_them() {
     // A log with another setting finds the same message, and changes it.
     for log in [&plain, &log] {
         for id in ["CA1", "CA2"] {
-            let kept = log.put_span(&lease(id), Span::new(0, 1).unwrap(), &records[..2]).await.unwrap();
+            let kept = log.put_span(&lease(id), Span::try_from(0..=1).unwrap(), &records[..2]).await.unwrap();
             assert!(kept.into_iter().all(|put| put.unwrap() == Put::Kept));
             assert_eq!(log.put_record(&lease(id), &records[2]).await.unwrap(), Put::Kept);
         }

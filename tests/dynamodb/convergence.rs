@@ -65,7 +65,7 @@ fn writes_of_spans() -> impl Strategy<Value = Vec<Write>> {
     let writes = collection::vec(span, 1..4).prop_map(|spans| {
         let (mut writes, mut first) = (Vec::new(), 0);
         for (all, changed) in spans {
-            let span = Span::new(first, first + all.len() as u32 - 1).unwrap();
+            let span = Span::try_from(first..=first + all.len() as u32 - 1).unwrap();
             for revisions in std::iter::once(&all).chain(&changed) {
                 // A message without a revision has not changed.
                 let revised = (first..).zip(revisions).filter(|(_, revision)| **revision > 0);
@@ -73,7 +73,7 @@ fn writes_of_spans() -> impl Strategy<Value = Vec<Write>> {
                 let records: Vec<Record> = records.collect();
                 writes.extend((!records.is_empty()).then_some((span, records)));
             }
-            first = span.last() + 1;
+            first += all.len() as u32;
         }
         writes
     });

@@ -9,7 +9,7 @@ use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 use super::{call, lease, log_in, message};
 
 fn span(first: u32, last: u32) -> Span {
-    Span::new(first, last).unwrap()
+    Span::try_from(first..=last).unwrap()
 }
 
 async fn opened() -> (DynamoLog, Client) {

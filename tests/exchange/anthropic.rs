@@ -1,9 +1,11 @@
 //! Anthropic's Messages.
 
 use serde_json::{Value as Json, json};
-use verbale::exchange::{Loss, anthropic};
+use verbale::exchange::anthropic;
 use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolError};
 use verbale::{Content, Contents, Role, ToolCall, Value};
+
+use super::loss;
 
 use crate::formats::{Manager, manager, options, said};
 
@@ -11,9 +13,9 @@ fn import(json: &Json) -> Result<Manager, String> {
     anthropic::import(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
-fn window(manager: &Manager) -> (Json, Vec<Loss>) {
+fn window(manager: &Manager) -> (Json, Vec<String>) {
     let window = anthropic::window(manager);
-    (serde_json::from_str(&window.text).unwrap(), window.losses.iter().map(|(_, loss)| *loss).collect())
+    (serde_json::from_str(&window.text).unwrap(), window.losses.iter().map(|(_, loss)| loss.to_string()).collect())
 }
 
 fn png() -> Json {
@@ -53,7 +55,7 @@ fn imported_request_comes_back_as_window() {
     let Outcome::Failure(error) = said[3].1[0].as_result().unwrap().outcome() else { panic!("not a failure") };
     assert_eq!(*error, ToolError::new("no answer"));
     let (json, losses) = window(&manager);
-    assert_eq!(losses, []);
+    assert_eq!(losses, [""; 0]);
     let text = |text: &str| json!({"type": "text", "text": text});
     assert_eq!(
         json,
@@ -109,7 +111,7 @@ fn window_replaces_unaccepted_content_and_reports_losses() {
             ]},
         ])
     );
-    assert_eq!(losses, [Loss::ValueType, Loss::Attachment]);
+    assert_eq!(losses, [loss::VALUE_TYPE, loss::ATTACHMENT]);
 }
 
 #[test]

@@ -4,9 +4,11 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Export, Loss, chat};
+use verbale::exchange::{ExchangeError, Export, chat};
 use verbale::message::{Media, MediaKind, Source};
 use verbale::{Content, Contents, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
+
+use super::loss;
 
 use crate::formats::options;
 use crate::random::{Manager, conversation};
@@ -119,14 +121,14 @@ fn unsupported_content_is_reported_as_loss() {
     let answer = manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap().id();
     let result = manager.add_user(call.success(["paid"])).unwrap().id();
     let export = chat::export([("c", &manager)]);
-    let losses = export.losses;
+    let losses = loss::texts(&export.losses);
     assert_eq!(
         losses,
         [
-            (instructions, Loss::Instructions),
-            (asked, Loss::ValueType),
-            (answer, Loss::ToolCall),
-            (result, Loss::ToolCall)
+            (instructions, loss::INSTRUCTIONS),
+            (asked, loss::VALUE_TYPE),
+            (answer, loss::TOOL_CALL),
+            (result, loss::TOOL_CALL)
         ]
     );
     let json: Json = serde_json::from_str(&export.text).unwrap();
@@ -139,7 +141,7 @@ fn merged_message_reports_its_parts() {
     let mut manager = Manager::new();
     let merged = manager.add_user("Hi, there").unwrap().id();
     manager.add_user("are you there?").unwrap();
-    assert_eq!(chat::export([("c", &manager)]).losses, [(merged, Loss::Parts)]);
+    assert_eq!(loss::texts(&chat::export([("c", &manager)]).losses), [(merged, loss::PARTS)]);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{ExchangeError, ImportOptions, Loss, anthropic, chat, converse, json_lines, openai, versioned};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
+use super::loss;
+
 pub type Manager = MessagesManager<PlainMessage>;
 
 pub struct Format {
@@ -21,7 +23,7 @@ pub const ALL: &[Format] = &[
         import: |json| openai::import(json, &options()),
         export: |manager| {
             let export = openai::export(manager);
-            let is_whole = |(_, loss): &(_, Loss)| !matches!(loss, Loss::Order | Loss::ToolCall);
+            let is_whole = |(_, loss): &(_, Loss)| ![loss::ORDER, loss::TOOL_CALL].contains(&loss.as_ref());
             export.losses.iter().all(is_whole).then_some(export.text)
         },
     },
@@ -46,7 +48,7 @@ pub const ALL: &[Format] = &[
         import: |json| Ok(chat::import(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first)),
         export: |manager| {
             let export = chat::export([("default", manager)]);
-            export.losses.iter().all(|(_, loss)| *loss == Loss::Parts).then_some(export.text)
+            export.losses.iter().all(|(_, loss)| loss.as_ref() == loss::PARTS).then_some(export.text)
         },
     },
     Format {

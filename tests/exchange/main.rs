@@ -11,6 +11,7 @@ mod formats;
 mod holes;
 mod hostile;
 mod json_lines;
+mod loss;
 mod openai;
 mod random;
 mod seeds;

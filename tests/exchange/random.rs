@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{Loss, converse, openai};
+use verbale::exchange::{converse, openai};
 use verbale::message::{
     Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallId, ToolError,
     ToolName, is_blank,
@@ -15,6 +15,8 @@ use verbale::{
     Content, Contents, Heard, HeardSource, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Role,
     ToolCall, ToolResult, Value,
 };
+
+use super::loss;
 
 use crate::formats::options;
 
@@ -293,7 +295,7 @@ proptest! {
             prop_assert_eq!(&third, &again);
             // Converse names a document without a title so.
             let is_renamed = !is_openai && export.text.contains(r#""name":"document""#);
-            if !is_renamed && export.losses.iter().all(|(_, loss)| matches!(loss, Loss::Summary | Loss::Unheard)) {
+            if !is_renamed && export.losses.iter().all(|(_, loss)| [loss::SUMMARY, loss::UNHEARD].contains(&loss.as_ref())) {
                 prop_assert!(each_content(&back.records()) == each_content(&records), "{}", export.text);
             }
         }

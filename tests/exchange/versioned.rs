@@ -4,9 +4,11 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Export, Loss, versioned};
+use verbale::exchange::{ExchangeError, Export, versioned};
 use verbale::message::{Draft, ResultContent, ToolError};
 use verbale::{Content, PlainMessage, Role, ToolCall, Value};
+
+use super::loss;
 
 use crate::formats::options;
 use crate::random::{Manager, conversation, said};
@@ -142,7 +144,7 @@ fn bytes_and_unheard_text_are_losses() {
     let heard = verbale::Heard::bytes(3, verbale::HeardSource::Estimate);
     manager.entry(&id).unwrap().set_heard(heard).unwrap();
     let losses = versioned::export(&manager).losses;
-    assert_eq!(losses, [(id, Loss::Unheard), (id, Loss::ValueType)]);
+    assert_eq!(loss::texts(&losses), [(id, loss::UNHEARD), (id, loss::VALUE_TYPE)]);
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn merged_parts_and_confidences_are_losses() {
     let sure = Draft::new(Role::User, "Good").with_confidence(0.93_f32.try_into().unwrap());
     let sure = manager.add(sure).unwrap().id();
     let losses = versioned::export(&manager).losses;
-    assert_eq!(losses, [(merged, Loss::Parts), (sure, Loss::Parts)]);
+    assert_eq!(loss::texts(&losses), [(merged, loss::PARTS), (sure, loss::PARTS)]);
 }
 
 #[test]
@@ -239,7 +241,7 @@ proptest! {
         let manager = Manager::restore(records.clone()).unwrap();
         let export = versioned::export(&manager);
         for (_, loss) in &export.losses {
-            prop_assert!(matches!(loss, Loss::Summary | Loss::Unheard | Loss::Parts), "{loss}");
+            prop_assert!([loss::SUMMARY, loss::UNHEARD, loss::PARTS].contains(&loss.as_ref()), "{loss}");
         }
         let again = imported(&export.text).unwrap();
         prop_assert_eq!(said(&again.records()), said(&records), "{}", export.text);
@@ -247,7 +249,7 @@ proptest! {
         let third = versioned::export(&imported(&second.text).unwrap());
         prop_assert_eq!(&second.text, &third.text);
         // An import may merge messages that were separate, so the lost parts differ.
-        let others = |export: &Export| export.losses.iter().filter(|(_, loss)| *loss != Loss::Parts).count();
+        let others = |export: &Export| export.losses.iter().filter(|(_, loss)| loss.as_ref() != loss::PARTS).count();
         prop_assert_eq!(others(&second), others(&third));
     }
 }

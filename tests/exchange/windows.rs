@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{Loss, anthropic, openai};
+use verbale::exchange::{anthropic, openai};
 use verbale::log::LoggedCall;
 use verbale::message::{Decision, Draft, RoleHint};
 use verbale::{Role, ToolCall, Value};
+
+use super::loss;
 
 use crate::formats::{manager, options};
 use crate::random::{Manager, conversation};
@@ -138,7 +140,7 @@ fn window_equals_current_messages() {
     manager.add_user(call.success(["until six"])).unwrap();
     let openai = openai::window(&manager);
     let losses = openai.losses;
-    assert_eq!(losses, [(summary, Loss::Summary)]);
+    assert_eq!(loss::texts(&losses), [(summary, loss::SUMMARY)]);
     let call = json!({"id": "a", "type": "function", "function": {"name": "hours", "arguments": "null"}});
     assert_eq!(
         serde_json::from_str::<Json>(&openai.text).unwrap(),

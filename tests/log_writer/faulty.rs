@@ -1,6 +1,7 @@
 //! [`Faulty`]: a log in memory that hangs and fails on demand.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -123,7 +124,7 @@ impl CallLog for Faulty {
     ) -> LogFuture<'a, Vec<Result<Put, LogError>>> {
         Box::pin(async move {
             let revisions = records.iter().map(|record| (record.position().seq(), record.revision())).collect();
-            self.items.lock().unwrap().push((Some((span.first(), span.last())), revisions));
+            self.items.lock().unwrap().push((Some(RangeInclusive::from(span).into_inner()), revisions));
             self.pass(lease.call_id()).await?;
             self.puts.lock().unwrap().extend(records.iter().map(|record| record.position()));
             let put = self.log.put_span(lease, span, records).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, resolve};
+use verbale::contents::{Blob, Cached, ContentId, ContentStore, MemoryStore, Owner, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::{Content, MessagesManager, Record, ToolCall, Value};
@@ -124,9 +124,18 @@ async fn missing_and_changed_contents_are_reported() {
     let problems: Vec<_> = problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
     assert_eq!(problems.len(), 4, "{problems:?}");
     let missing = [png_of(300), PDF.to_vec()].map(|bytes| ContentId::of(&bytes));
-    assert_eq!(problems[..2], missing.map(|id| (id, ContentError::Missing { id }.to_string())));
+    assert_eq!(
+        problems[..2],
+        missing.map(|id| (
+            id,
+            format!("content {id} is not in the store; check whether it was erased, or is in another store")
+        ))
+    );
     let id = ContentId::of(PNG);
-    assert_eq!(problems[3], (id, ContentError::NotAsReferred { id, expected: "of the size" }.to_string()));
+    assert_eq!(
+        problems[3],
+        (id, format!("content {id} is not of the size as its record says; the record was not written by verbale"))
+    );
     let (messages, _) = ask(resolved).await;
     assert_eq!(messages[0]["content"][1], placeholder("image", "the dress"));
     assert_eq!(

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::stored::{Stored, decompressed};
-use crate::contents::{Blob, ContentError, ContentId, Owner};
+use crate::contents::{Blob, ContentError, ContentId, ContentProblem, Owner};
 use crate::dynamodb::{Item, item, names};
 
 pub(super) fn partition_of(id: ContentId) -> String {
@@ -122,8 +122,8 @@ impl Found {
         if head.digest.is_none() {
             return Blob::verified(id, stored);
         }
-        let corrupt = ContentError::Corrupt { id, size: stored.len() };
-        decompressed(&stored, head.size).ok_or(corrupt).and_then(|plain| Blob::verified(id, plain))
+        let corrupt = ContentProblem::Corrupt { id, size: stored.len() };
+        decompressed(&stored, head.size).ok_or_else(|| corrupt.into()).and_then(|plain| Blob::verified(id, plain))
     }
 
     /// Returns the head if the content is complete and intact.

@@ -192,7 +192,7 @@ impl ContentStore for DynamoContents {
         })
     }
 
-    /// Takes one request per MB. Returns [`ContentError::Corrupt`] if chunks are missing.
+    /// Takes one request per MB. Returns [`ContentError`] if chunks are missing.
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
             let action = || format!("get content {id}");
@@ -239,12 +239,13 @@ fn new_id() -> String {
 }
 
 fn store_error(action: String, error: LogError) -> ContentError {
-    ContentError::Store { action: action.into(), retryable: error.is_retryable(), source: Arc::new(error) }
+    let is_retryable = error.is_retryable();
+    ContentError::store(action, is_retryable, error)
 }
 
 fn busy(action: String) -> ContentError {
     #[derive(Debug, thiserror::Error)]
     #[error("other processes put and release the same content at this moment; repeat the request")]
     struct Busy;
-    ContentError::Store { action: action.into(), retryable: true, source: Arc::new(Busy) }
+    ContentError::store(action, true, Busy)
 }

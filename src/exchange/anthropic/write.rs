@@ -1,7 +1,7 @@
 //! Writes the window as `system` and `messages`.
 
 use crate::exchange::block::text_block;
-use crate::exchange::export::{Export, Loss, Losses, role_for_provider};
+use crate::exchange::export::{Export, LossKind, Losses, role_for_provider};
 use crate::exchange::json::Json;
 use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{is_web, known_image, unavailable};
@@ -44,8 +44,8 @@ pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
         for content in message.contents() {
             match content {
                 Content::Text(text) => system.push(text_block(text.as_str())),
-                Content::Media(_) | Content::Document(_) => losses.note(Loss::Attachment),
-                _ => losses.note(Loss::Unknown),
+                Content::Media(_) | Content::Document(_) => losses.note(LossKind::Attachment),
+                _ => losses.note(LossKind::Unknown),
             }
         }
     }
@@ -88,7 +88,7 @@ fn block<'a>(content: &'a Content, role: Role, losses: &mut Losses) -> Option<(O
         Content::ToolCall(call) => (Order::Call, call_block(call, losses)),
         Content::ToolResult(result) => (Order::Result, result_block(result, losses)),
         Content::Unknown(_) => {
-            losses.note(Loss::Unknown);
+            losses.note(LossKind::Unknown);
             return None;
         }
     })
@@ -131,13 +131,13 @@ fn result_part<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Js
     match content {
         ResultContent::Text(text) => (!is_blank(text)).then(|| text_block(text.as_str())),
         ResultContent::Json(value) => {
-            losses.note(Loss::ValueType);
+            losses.note(LossKind::ValueType);
             Some(text_block(losses.plain(value).to_string()))
         }
         ResultContent::Media(media) => Some(media_block(media, true, losses)),
         ResultContent::Document(document) => Some(document_block(document, true, losses)),
         ResultContent::Unknown(_) => {
-            losses.note(Loss::Unknown);
+            losses.note(LossKind::Unknown);
             None
         }
     }
@@ -151,7 +151,7 @@ fn media_block<'a>(media: &'a Media, is_accepted: bool, losses: &mut Losses) -> 
         _ => None,
     };
     let Some(source) = source else {
-        losses.note(Loss::Attachment);
+        losses.note(LossKind::Attachment);
         return unavailable(media.kind.as_str());
     };
     losses.note_labels(media);
@@ -172,10 +172,10 @@ fn document_block<'a>(document: &'a Document, is_accepted: bool, losses: &mut Lo
         _ => None,
     };
     let Some(source) = source else {
-        losses.note(Loss::Attachment);
+        losses.note(LossKind::Attachment);
         return unavailable("document");
     };
-    losses.note_if(document.unknown.is_some(), Loss::Label);
+    losses.note_if(document.unknown.is_some(), LossKind::Label);
     let title = document.title.as_ref().filter(|title| !is_blank(title)).map(Json::from);
     Json::object([("type", Some("document".into())), ("source", Some(source)), ("title", title)])
 }

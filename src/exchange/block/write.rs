@@ -1,7 +1,7 @@
 //! Writes contents as objects with `type`.
 
 use super::{ID, PLAIN};
-use crate::exchange::export::{Loss, Losses};
+use crate::exchange::export::{LossKind, Losses};
 use crate::exchange::json::Json;
 use crate::message::{Content, Document, Map, Media, ResultContent, Source, Value};
 
@@ -18,8 +18,8 @@ pub(in crate::exchange) fn write<'a>(content: &'a Content, naming: Naming, losse
         Content::Text(text) => return Some(text_block(text.as_str())),
         Content::Media(media) => return Some(media_block(media, naming, losses)),
         Content::Document(document) => return Some(document_block(document, naming, losses)),
-        Content::ToolCall(_) | Content::ToolResult(_) => Loss::ToolCall,
-        Content::Unknown(_) => Loss::Unknown,
+        Content::ToolCall(_) | Content::ToolResult(_) => LossKind::ToolCall,
+        Content::Unknown(_) => LossKind::Unknown,
     };
     losses.note(loss);
     None
@@ -35,7 +35,7 @@ pub(in crate::exchange) fn write_of_result<'a>(content: &'a ResultContent, losse
         ResultContent::Media(media) => media_block(media, Naming::Unnamed, losses),
         ResultContent::Document(document) => document_block(document, Naming::Unnamed, losses),
         ResultContent::Unknown(_) => {
-            losses.note(Loss::Unknown);
+            losses.note(LossKind::Unknown);
             return None;
         }
     })
@@ -109,6 +109,6 @@ fn source_entry(source: &Source) -> (&str, Option<Json<'_>>) {
 
 fn id_entry<'a>(unknown: Option<&'a Map>, losses: &mut Losses) -> (&'a str, Option<Json<'a>>) {
     let id = unknown.and_then(|unknown| unknown.get(ID)).and_then(Value::as_str);
-    losses.note_if(unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()), Loss::Unknown);
+    losses.note_if(unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()), LossKind::Unknown);
     (ID, id.map(Json::from))
 }

@@ -3,7 +3,7 @@
 use super::{INPUT_ID, MESSAGE_ID};
 use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
-use crate::exchange::export::{Export, Loss, Losses, each_message, is_of_tools};
+use crate::exchange::export::{Export, LossKind, Losses, each_message, is_of_tools};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Message, MessageWrapper, Role, Timing, Value};
@@ -27,7 +27,7 @@ pub fn export<'a, W: MessageWrapper + 'a>(
 
 fn write(messages: &mut Items, conversation: &str, message: &Message, contents: &[Content], losses: &mut Losses) {
     if message.role() == Role::System {
-        return losses.note(Loss::Instructions);
+        return losses.note(LossKind::Instructions);
     }
     let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
     let blocks = written.iter().filter_map(|content| block::write(content, Naming::Named, losses));

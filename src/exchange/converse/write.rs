@@ -2,7 +2,7 @@
 
 use super::formats::{S3, format};
 use super::wire;
-use crate::exchange::export::{Export, Loss, Losses, each_message, role_name};
+use crate::exchange::export::{Export, LossKind, Losses, each_message, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -63,7 +63,7 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
         }
         let block = match content {
             // Converse accepts attachments only from the user.
-            Content::Media(_) | Content::Document(_) if message.role() != Role::User => Err(Loss::Attachment),
+            Content::Media(_) | Content::Document(_) if message.role() != Role::User => Err(LossKind::Attachment),
             Content::Text(text) => Ok(wire::text(text)),
             Content::Media(media) => write_media(media, losses),
             Content::Document(document) => write_document(document, losses),
@@ -72,7 +72,7 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
                 Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
             }
             Content::ToolResult(result) => Ok(wire::one("toolResult", write_result(result, losses))),
-            Content::Unknown(_) => Err(Loss::Unknown),
+            Content::Unknown(_) => Err(LossKind::Unknown),
         };
         match block {
             Ok(block) => blocks.push(&block),
@@ -99,25 +99,25 @@ fn write_content<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<
         ResultContent::Text(text) => Ok(wire::text(text)),
         ResultContent::Json(value) => Ok(wire::one("json", losses.plain(value))),
         // A result has no block for audio.
-        ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(Loss::Attachment),
+        ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(LossKind::Attachment),
         ResultContent::Media(media) => write_media(media, losses),
         ResultContent::Document(document) => write_document(document, losses),
-        ResultContent::Unknown(_) => Err(Loss::Unknown),
+        ResultContent::Unknown(_) => Err(LossKind::Unknown),
     };
     block.map_err(|loss| losses.note(loss)).ok()
 }
 
-fn write_media<'a>(media: &'a Media, losses: &mut Losses) -> Result<Json<'a>, Loss> {
-    let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(Loss::Attachment)?;
-    let source = write_source(&media.source).ok_or(Loss::Attachment)?;
+fn write_media<'a>(media: &'a Media, losses: &mut Losses) -> Result<Json<'a>, LossKind> {
+    let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(LossKind::Attachment)?;
+    let source = write_source(&media.source).ok_or(LossKind::Attachment)?;
     losses.note_labels(media);
     Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
 }
 
-fn write_document<'a>(document: &'a Document, losses: &mut Losses) -> Result<Json<'a>, Loss> {
-    let format = format(None, document.mime_type.as_deref()).ok_or(Loss::Attachment)?;
-    let source = write_source(&document.source).ok_or(Loss::Attachment)?;
-    losses.note_if(document.unknown.is_some(), Loss::Label);
+fn write_document<'a>(document: &'a Document, losses: &mut Losses) -> Result<Json<'a>, LossKind> {
+    let format = format(None, document.mime_type.as_deref()).ok_or(LossKind::Attachment)?;
+    let source = write_source(&document.source).ok_or(LossKind::Attachment)?;
+    losses.note_if(document.unknown.is_some(), LossKind::Label);
     let name = document.title.as_deref().unwrap_or(UNTITLED);
     Ok(wire::one("document", wire::file(format, Some(name), Some(source))))
 }

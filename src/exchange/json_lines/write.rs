@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
-use crate::exchange::export::{Export, Loss, Losses, each_message};
+use crate::exchange::export::{Export, LossKind, Losses, each_message};
 use crate::exchange::failure;
 use crate::exchange::json::Json;
 use crate::manager::MessagesManager;
@@ -58,7 +58,7 @@ fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &
 }
 
 fn tool_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(call.unknown.is_some(), Loss::Unknown);
+    losses.note_if(call.unknown.is_some(), LossKind::Unknown);
     Json::object([
         ("identifier", Some(call.id().as_str().into())),
         ("name", Some(call.name().as_str().into())),
@@ -67,7 +67,7 @@ fn tool_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
 }
 
 fn result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(result.unknown.is_some(), Loss::Unknown);
+    losses.note_if(result.unknown.is_some(), LossKind::Unknown);
     let outcome = match result.outcome() {
         Outcome::Failure(error) => failure::entries(error, losses),
         Outcome::Success(contents) => {
@@ -87,7 +87,7 @@ fn reference<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
     let mime_type = document.mime_type.as_deref();
     let content = match document_text(document) {
         Some((key, text)) => {
-            losses.note_if(document.unknown.is_some(), Loss::Unknown);
+            losses.note_if(document.unknown.is_some(), LossKind::Unknown);
             let named = mime_type.filter(|mime_type| *mime_type != block::PLAIN);
             Json::object([
                 ("type", Some("text".into())),

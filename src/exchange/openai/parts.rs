@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::exchange::block::text_block;
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::export::{Loss, Losses};
+use crate::exchange::export::{LossKind, Losses};
 use crate::exchange::importer::Typed;
 use crate::exchange::json::Json;
 use crate::exchange::media::{self, decode, located};
@@ -136,13 +136,13 @@ pub(super) fn part<'a>(content: &'a Content, role: Role, fit: Fit, losses: &mut 
         // Calls and results are not parts.
         Content::ToolCall(_) | Content::ToolResult(_) => return None,
         Content::Unknown(_) => {
-            losses.note(Loss::Unknown);
+            losses.note(LossKind::Unknown);
             return None;
         }
     };
     // OpenAI accepts attachments only from the user.
     let written = written.filter(|_| role == Role::User);
-    losses.note_if(written.is_none(), Loss::Attachment);
+    losses.note_if(written.is_none(), LossKind::Attachment);
     written.or_else(|| (fit == Fit::Window).then(|| unavailable(kind)))
 }
 
@@ -161,7 +161,7 @@ fn media_part<'a>(media: &'a Media, fit: Fit, losses: &mut Losses) -> Option<Jso
             let detail = media.unknown.as_ref().and_then(|unknown| unknown.get(DETAIL)).and_then(Value::as_str);
             let others = media.unknown.as_ref().map_or(0, |unknown| unknown.len()) > usize::from(detail.is_some());
             let has_lost_type = media.mime_type.is_some() && !matches!(media.source, Source::Bytes(_));
-            losses.note_if(media.prompt_hint.is_some() || others || has_lost_type, Loss::Label);
+            losses.note_if(media.prompt_hint.is_some() || others || has_lost_type, LossKind::Label);
             Some(of_type("image_url", Json::object([("url", Some(url)), (DETAIL, detail.map(Json::from))])))
         }
         (MediaKind::Audio, Source::Bytes(bytes)) if fit == Fit::Conversation || !bytes.is_empty() => {
@@ -189,7 +189,7 @@ fn document_part<'a>(document: &'a Document, fit: Fit, losses: &mut Losses) -> O
             (Json::DataUrl("application/pdf".into(), bytes), Some("document.pdf".into()))
         }
     };
-    losses.note_if(document.unknown.is_some(), Loss::Label);
+    losses.note_if(document.unknown.is_some(), LossKind::Label);
     let title =
         document.title.as_ref().filter(|title| !is_blank(title) || fit == Fit::Conversation).map(Json::from).or(title);
     Some(of_type("file", Json::object([("filename", title), ("file_data", Some(data))])))

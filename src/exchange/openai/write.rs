@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::parts;
 use crate::exchange::block::text_block;
-use crate::exchange::export::{Export, Loss, Losses, each_message, role_for_provider, role_name};
+use crate::exchange::export::{Export, LossKind, Losses, each_message, role_for_provider, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{Fit, unavailable};
@@ -87,18 +87,18 @@ impl<'m> Chat<'m> {
         for content in contents {
             match content {
                 Content::ToolCall(call) if self.results.contains_key(call.id()) => calls.push(call),
-                Content::ToolCall(_) => losses.note(Loss::ToolCall),
+                Content::ToolCall(_) => losses.note(LossKind::ToolCall),
                 Content::ToolResult(result) => {
                     // The result was written directly after its call.
                     let turn = self.written.get(result.tool_call_id());
                     if turn != Some(&self.turns) || !said.is_empty() {
-                        losses.note(if turn.is_none() { Loss::ToolCall } else { Loss::Order });
+                        losses.note(if turn.is_none() { LossKind::ToolCall } else { LossKind::Order });
                     }
                 }
                 content => {
                     let part = parts::part(content, role, self.fit, losses);
                     if part.is_some() && !calls.is_empty() {
-                        losses.note(Loss::Order);
+                        losses.note(LossKind::Order);
                     }
                     said.extend(part);
                 }
@@ -138,7 +138,7 @@ impl<'m> Chat<'m> {
                 }
             }
             Outcome::Failure(error) => {
-                losses.note(Loss::Failure);
+                losses.note(LossKind::Failure);
                 error.message().into()
             }
         };
@@ -155,12 +155,12 @@ impl<'m> Chat<'m> {
             ResultContent::Text(text) if self.fit == Fit::Window && is_blank(text) => return None,
             ResultContent::Text(text) => return Some(text_block(text.as_str())),
             ResultContent::Json(value) => {
-                losses.note(Loss::ValueType);
+                losses.note(LossKind::ValueType);
                 return Some(text_block(losses.plain(value).to_string()));
             }
-            ResultContent::Media(media) => (media.kind.as_str(), Loss::Attachment),
-            ResultContent::Document(_) => ("document", Loss::Attachment),
-            ResultContent::Unknown(_) => ("result", Loss::Unknown),
+            ResultContent::Media(media) => (media.kind.as_str(), LossKind::Attachment),
+            ResultContent::Document(_) => ("document", LossKind::Attachment),
+            ResultContent::Unknown(_) => ("result", LossKind::Unknown),
         };
         losses.note(loss);
         (self.fit == Fit::Window).then(|| unavailable(kind))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::inline;
-use crate::exchange::export::{Export, Loss, Losses, each_message, role_name};
+use crate::exchange::export::{Export, LossKind, Losses, each_message, role_name};
 use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
 use crate::manager::MessagesManager;
@@ -83,7 +83,7 @@ impl Items<'_> {
     }
 
     fn call(&mut self, before: Option<&Text>, call: &ToolCall, losses: &mut Losses) {
-        losses.note_if(call.unknown.is_some(), Loss::Unknown);
+        losses.note_if(call.unknown.is_some(), LossKind::Unknown);
         let entries = Json::object([
             ("message", Some(before.map_or("", Text::as_str).into())),
             ("tool_name", Some(call.name().as_str().into())),
@@ -119,7 +119,7 @@ impl Items<'_> {
 }
 
 fn outcome_entries<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(result.unknown.is_some(), Loss::Unknown);
+    losses.note_if(result.unknown.is_some(), LossKind::Unknown);
     let contents = match result.outcome() {
         Outcome::Success(contents) => contents,
         Outcome::Failure(error) => {

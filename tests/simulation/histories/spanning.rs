@@ -1,6 +1,7 @@
 //! [`Spanning`]: checks that each message is put with the same span.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use verbale::dynamodb::DynamoLog;
@@ -8,6 +9,7 @@ use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, Put, Span,
     WriterLease,
 };
+use verbale::message::Position;
 use verbale::{MessageId, Record};
 
 pub struct Spanning {
@@ -40,12 +42,12 @@ impl Spanning {
         let mut seen = self.seen.lock().unwrap();
         for record in records {
             let first = *seen.spans.entry(record.id()).or_insert(span);
-            if first != span || !span.contains(record.position()) {
+            if first != span || !is_in(span, record.position()) {
                 seen.wrong.push(format!("{record:?} was put in {first:?}, then in {span:?}"));
             }
         }
         let is_stored = records.iter().any(|record| seen.stored.contains(&record.id()));
-        if !is_stored && !(span.first()..=span.last()).eq(records.iter().map(|record| record.position().seq())) {
+        if !is_stored && !RangeInclusive::from(span).eq(records.iter().map(|record| record.position().seq())) {
             seen.wrong.push(format!("the first put of {span:?} has {} records", records.len()));
         }
     }
@@ -119,4 +121,9 @@ impl CallLog for Spanning {
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         self.log.resume_call(call_id)
     }
+}
+
+/// Whether a message is in a span. A summary is in none.
+fn is_in(span: Span, position: Position) -> bool {
+    position.summary_number().is_none() && RangeInclusive::from(span).contains(&position.seq())
 }

@@ -1,0 +1,19 @@
+//! What an export lacks, as its losses name it.
+
+use verbale::MessageId;
+use verbale::exchange::Loss;
+
+pub const SUMMARY: &str = "a summary";
+pub const INSTRUCTIONS: &str = "system instructions";
+pub const UNHEARD: &str = "text that was not heard";
+pub const ATTACHMENT: &str = "an image, audio, a video or a document";
+pub const LABEL: &str = "a MIME type, a title or a label";
+pub const TOOL_CALL: &str = "a tool call or its result";
+pub const FAILURE: &str = "details of a failed tool call";
+pub const VALUE_TYPE: &str = "the type of a value";
+pub const PARTS: &str = "the ids, times and confidence of its parts";
+pub const ORDER: &str = "the order in which things were said";
+
+pub fn texts(losses: &[(MessageId, Loss)]) -> Vec<(MessageId, &str)> {
+    losses.iter().map(|(id, loss)| (*id, loss.as_ref())).collect()
+}
