@@ -73,7 +73,11 @@ impl CallState {
             let last = self.waiting.range(ready).filter(|(at, _)| is_unfinished(at));
             let mut records: Vec<Record> = Vec::new();
             for (at, waiting) in first.chain(last) {
-                let joins = |last: &Record| self.spans.of(last.position()).is_some_and(|span| span.has(*at));
+                let joins = |last: &Record| {
+                    // A summary stands between the messages of a span.
+                    let last = Position::message(last.position().seq());
+                    self.spans.of(last).is_some_and(|span| span.has(*at))
+                };
                 if records.len() >= batch.max(1) && !records.last().is_some_and(joins) {
                     break;
                 }
