@@ -13,7 +13,7 @@ use crate::command::json_line;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
 use crate::redact::Mask;
-use crate::text::{count, is_background, place, texts_of, visible};
+use crate::text::{count, place, texts_of, visible};
 use crate::time::{lasting, since, utc};
 use crate::turn::Turn;
 
@@ -145,7 +145,7 @@ impl Shown<'_> {
             Role::User if message.contents().iter().any(|content| content.as_result().is_some()) => {
                 self.contents(message)?;
             }
-            Role::User if is_background(message) => self.background(message)?,
+            Role::User if message.is_background() => self.background(message)?,
             Role::User => {
                 for part in message.parts() {
                     self.part(part)?;

@@ -1,12 +1,7 @@
 //! Text for a terminal: harmful characters are escaped, and long texts are cut.
 
-use verbale::message::{Attribute, Position, Text};
-use verbale::{Message, Role};
-
-/// Returns whether a message is background for the model, which nobody said.
-pub fn is_background(message: &Message) -> bool {
-    message.role() == Role::User && message.metadata().has(Attribute::Hardcoded)
-}
+use verbale::Message;
+use verbale::message::{Position, Text};
 
 /// Returns the texts of a message, joined.
 pub fn texts_of(message: &Message) -> String {

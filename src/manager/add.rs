@@ -134,7 +134,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             && has_same_decision()
             && self.has_room_for(&contents)
             && !(role == Role::Assistant && self.says_after_calls(&contents));
-        if merges { self.merge(contents, details) } else { self.append(role, contents, details) }
+        if merges { self.merge(role, contents, details) } else { self.append(role, contents, details) }
     }
 
     /// Returns the step of the message with the call that these contents answer.
@@ -173,10 +173,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
         })
     }
 
-    fn merge(&mut self, contents: Contents, details: Details) -> usize {
+    fn merge(&mut self, role: Role, contents: Contents, details: Details) -> usize {
         let index = self.list.end() - 1;
         self.calls.note(self.next_seq() - 1, &contents);
-        let role = self.last_message().map_or(Role::User, Message::role);
         let now_ms = self.created_ms(role);
         let id = self.next_id(details.id, now_ms);
         self.change(index, |message| {

@@ -142,8 +142,9 @@ impl Message {
         self.metadata.has(Attribute::Hardcoded) && self.metadata.timing(Timing::LlmEnd).is_none()
     }
 
-    /// Returns whether the message is background for the model, in the place of words of the caller.
-    pub(crate) fn is_background(&self) -> bool {
+    /// Returns whether the message is background for the model, which nobody said: a user message with the attribute
+    /// [`Hardcoded`](Attribute::Hardcoded).
+    pub fn is_background(&self) -> bool {
         self.role == Role::User && self.metadata.has(Attribute::Hardcoded)
     }
 

@@ -9,7 +9,7 @@ use verbale::{Content, Message, MessageWrapper, MessagesManager, Role};
 
 use super::chart::{BARS_HEIGHT, Bars, Block, Timeline, Value};
 use crate::show::{outcome, summaries};
-use crate::text::{count, is_background, place, visible};
+use crate::text::{count, place, visible};
 use crate::time::{lasting, since, utc};
 use crate::turn::Turn;
 use crate::why::{Cause, causes_of};
@@ -143,7 +143,7 @@ impl Parts {
                 self.block(4, "summary", (created_ms, created_ms), index, "a summary");
                 self.row(index, since(started_ms, created_ms), "summary", text);
             }
-            Role::User if is_background(message) => {
+            Role::User if message.is_background() => {
                 self.contents(index, message, "context", since(started_ms, created_ms), created_ms);
             }
             Role::User => self.user(index, message, started_ms),

@@ -18,7 +18,7 @@ pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
 /// Where a dead letter is kept.
 pub(super) enum Letter {
     /// In memory, where it still counts towards the limit of all calls.
-    InMemory { letter: DeadLetter, revision: u32, bytes: usize, epoch: u32 },
+    InMemory { letter: Box<DeadLetter>, revision: u32, bytes: usize, epoch: u32 },
     InSpool {
         revision: u32,
         /// The epoch of the writer that could not store it.
@@ -60,7 +60,7 @@ impl WriterTask {
         }
         let (call_id, key) = (call.lease.call_id().clone(), RecordKey::of(&record));
         trace_dead_letter(&call_id, key, &reason);
-        let letter = DeadLetter { is_unredacted, ..DeadLetter::of_record(call_id.clone(), record, reason) };
+        let letter = DeadLetter { is_unredacted, ..DeadLetter::of_record(call_id.clone(), record, reason) }.into();
         self.shared.release_from_call(call, bytes);
         let (revision, epoch) = (key.revision, call.lease.served());
         self.keep(call_id, key, Letter::InMemory { letter, revision, bytes, epoch });
@@ -157,7 +157,7 @@ impl WriterTask {
     /// they are discarded. Dead letters stay until they are [discarded](Self::discard_letters).
     pub(super) fn send_dead_letters(&self, call_id: Option<&CallId>, reply: oneshot::Sender<Listed>) {
         let in_memory = self.dead_letters.values().filter_map(|letter| match letter {
-            Letter::InMemory { letter, .. } => Some(letter),
+            Letter::InMemory { letter, .. } => Some(&**letter),
             Letter::InSpool { .. } => None,
         });
         let all = in_memory.chain(self.rejected.iter().map(|(_, letter)| letter));

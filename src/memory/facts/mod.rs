@@ -51,8 +51,8 @@ pub enum FactSource {
 ///
 /// A service implements it to add fields of its own, and can ask [`RuleFactFinder`] first.
 pub trait FactFinder: fmt::Debug + Send + Sync {
-    /// Returns the facts in a message, which the caller or the assistant said. `earlier` holds the words of up to three messages before it, such as the question
-    /// that it answers, oldest first.
+    /// Returns the facts in a message, which the caller or the assistant said. `earlier` holds the words of up to three
+    /// messages before it, such as the question that it answers, oldest first.
     ///
     /// Must be deterministic, as a restored call finds its facts again.
     fn find(&self, message: &Message, earlier: &[&Message]) -> Vec<Fact>;
