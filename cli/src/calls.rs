@@ -47,7 +47,7 @@ impl<'a> Calls<'a> {
         })
     }
 
-    /// Goes on after the calls before a cursor.
+    /// Continues after the calls before a cursor.
     pub fn resume_at(&mut self, after: Cursor) {
         self.query.after = Some(after);
     }

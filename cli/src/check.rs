@@ -92,7 +92,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     Ok(if checked.problems == 0 { 0 } else { DIFFERENT })
 }
 
-/// What was checked so far.
+/// The counts of what was checked so far.
 struct Checked {
     json: bool,
     calls: u64,
@@ -116,7 +116,7 @@ impl Checked {
         Ok(())
     }
 
-    /// Reports a call of which nothing can be read. The error names it.
+    /// Reports a call that cannot be read. The error names it.
     fn unreadable(&mut self, out: &mut dyn Write, error: &LogError) -> Result<(), Failure> {
         (self.calls, self.wrong, self.problems) = (self.calls + 1, self.wrong + 1, self.problems + 1);
         let problem = Problem { kind: "unreadable", text: on_one_line(error) };

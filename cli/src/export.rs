@@ -174,7 +174,7 @@ impl Target<'_> {
     }
 }
 
-/// What was written so far.
+/// The counts of what was written so far.
 struct Written {
     format: Format,
     calls: u64,

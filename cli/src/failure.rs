@@ -8,7 +8,7 @@ use verbale::log::{CallId, LogError, LogErrorKind};
 
 use crate::text::visible;
 
-/// What the exit statuses mean, for `--help`.
+/// The meaning of the exit statuses, for `--help`.
 pub const EXIT_STATUS: &str = "Exit status: 0 success; 1 error; 2 wrong arguments; 3 not found; 4 access denied; 5 the log cannot be \
                                reached; 6 something is wrong with a call; 130 interrupted";
 

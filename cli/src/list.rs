@@ -158,7 +158,7 @@ impl Arguments {
                 query
             }
         };
-        // Without filters, a page ends where the list ends, and `--after` goes on there.
+        // Without filters, a page ends where the list ends, and `--after` continues there.
         let of_a_page = u16::try_from(self.limit).unwrap_or(PAGE).clamp(1, PAGE);
         query.limit = if self.state.is_none() && self.outcome.is_none() { of_a_page } else { PAGE };
         query.after.clone_from(&self.after);

@@ -1,4 +1,4 @@
-//! [`Partial`]: a file of many calls, which goes on where it stopped.
+//! [`Partial`]: a file of many calls, which continues where it stopped.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ pub struct Partial {
 /// How far a partial file is whole.
 #[derive(Default, Serialize, Deserialize)]
 struct Mark {
-    /// What is written, so that nothing else goes on with the file.
+    /// The work that the file is for, so that no other work continues it.
     of: String,
     bytes: u64,
     calls: u64,

@@ -118,7 +118,7 @@ struct Letters {
     call: Option<String>,
 }
 
-/// What waits of a call, for programs.
+/// The waiting part of a call, for programs.
 #[derive(Default, Serialize)]
 struct Waiting {
     #[serde(skip_serializing_if = "Option::is_none")]

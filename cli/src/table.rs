@@ -140,7 +140,7 @@ async fn check(log: &LogArguments, json: bool, out: &mut dyn Write) -> Result<u8
     Ok(DIFFERENT)
 }
 
-/// What differs, how it is, and how it should be.
+/// The differences: the name of each, how it is, and how it should be.
 struct Differences(Vec<(String, String, String)>);
 
 impl Differences {

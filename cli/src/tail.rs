@@ -1,4 +1,4 @@
-//! `verbale tail`: a live call, as it goes on.
+//! `verbale tail`: a live call, as it happens.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -52,7 +52,7 @@ fn seconds(text: &str) -> Result<Duration, &'static str> {
     every.filter(|every| *every >= Duration::from_millis(50)).ok_or("expected seconds, at least 0.05")
 }
 
-/// What was printed of the calls.
+/// The messages of the calls that were printed.
 #[derive(Default)]
 struct Printed {
     /// A call and a place in it, with what was printed of it.

@@ -44,7 +44,7 @@ pub struct Arguments {
 pub struct Cause {
     pub at_ms: i64,
     pub what: String,
-    /// What helps, if anything does.
+    /// The remedy, if there is one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub fix: &'static str,
 }

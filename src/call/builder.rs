@@ -29,7 +29,7 @@ pub struct CallBuilder {
     clock: Option<(Arc<dyn Clock>, Arc<dyn IdSource>)>,
 }
 
-/// What a call begins with.
+/// The conversation of a new call.
 enum Base {
     /// A new conversation with this configuration.
     New(Box<Config>),

@@ -155,7 +155,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         role.is_spoken() && last.role() == role && !is_closed
     }
 
-    /// Returns `true` if merging would put words behind the tool calls of the last message, where providers refuse them.
+    /// Returns `true` if merging would put words after the tool calls of the last message, where providers refuse them.
     fn says_after_calls(&self, contents: &Contents) -> bool {
         let is_call = |content: &Content| content.as_tool_call().is_some();
         self.last_message().is_some_and(|last| last.contents().iter().any(is_call)) && !contents.iter().all(is_call)

@@ -276,7 +276,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 }
 
-/// Moves tool calls behind all other contents. Providers refuse a message with a text after its tool calls.
+/// Moves tool calls after all other contents. Providers refuse a message with a text after its tool calls.
 fn calls_last(contents: impl Iterator<Item = Content>) -> Contents {
     let (calls, others): (Vec<Content>, Vec<Content>) = contents.partition(|content| content.as_tool_call().is_some());
     others.into_iter().chain(calls).collect()

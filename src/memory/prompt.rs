@@ -18,7 +18,7 @@ pub(crate) const TOOL_RULE: &str = include_str!("tool_rule.md").trim_ascii_end()
 /// The user message of a request that no words of the caller caused.
 ///
 /// It says that the caller said nothing, or the model answers the caller's last words again. It names the reason of the
-/// request, and asks for the outcome, or the model goes on with the talk and leaves it out. The result itself is in the
+/// request, and asks for the outcome, or the model continues the talk and leaves it out. The result itself is in the
 /// window or in the memory.
 pub(crate) const LATE_RESULT: &str = include_str!("late_result.md").trim_ascii_end();
 

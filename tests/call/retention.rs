@@ -54,7 +54,7 @@ async fn covered_messages_leave_memory_and_come_back_from_the_log() {
     let conversation = call.conversation();
     assert!(in_memory(conversation) <= 14, "{}", in_memory(conversation));
     assert!(conversation.read(|manager| manager.to_string().contains("[released]")));
-    // What the prompt needs of them stays, also after an edit.
+    // The part that the prompt needs of them stays, also after an edit.
     conversation.edit(|_| ());
     turn(&call, LONG).await;
     let memory = model.requests().last().unwrap().memory.clone().unwrap();

@@ -1,4 +1,4 @@
-//! What the caller hears while a tool or the model takes long.
+//! The sentences that the caller hears while a tool or the model takes long.
 
 use std::time::Duration;
 

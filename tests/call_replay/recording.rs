@@ -15,7 +15,7 @@ const FAREWELL: &str = "Thank you for calling.";
 pub struct Recording {
     pub name: String,
     pub system: String,
-    /// What the assistant says first.
+    /// The first words of the assistant.
     pub greeting: Option<String>,
     pub turns: Vec<Turn>,
 }

@@ -28,7 +28,7 @@ const TURN: Duration = Duration::from_millis(200);
 /// Every so many turns, the owner waits until all of them are stored.
 const FLUSHED: u32 = 4;
 
-/// What counts as acknowledged, and whether there is a spool.
+/// The point at which a record counts as acknowledged, and whether there is a spool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeps {
     NoSpool,

@@ -102,7 +102,7 @@ fn survive(url: &str) {
     }
 }
 
-/// What a round has seen.
+/// The observations of a round.
 #[derive(Default)]
 struct Outcome {
     stored: usize,
@@ -116,7 +116,7 @@ struct Outcome {
 /// The newest revision of each message, and the hash of its record.
 type Known = BTreeMap<MessageId, (u32, u64)>;
 
-/// What the processes of a round have printed.
+/// The lines that the processes of a round have printed.
 #[derive(Default)]
 struct Printed {
     /// The number of lines, by process and by the first word.
@@ -125,7 +125,7 @@ struct Printed {
     stored: BTreeMap<u32, Known>,
     /// By process.
     spooled: BTreeMap<&'static str, Known>,
-    /// What a process held when it began to serve, by its epoch.
+    /// The records that a process held when it began to serve, by its epoch.
     held: BTreeMap<u32, Known>,
 }
 

@@ -163,7 +163,7 @@ async fn late_span_of_an_old_writer_is_replaced_and_not_merged() {
     put(&log, &old, span(0, 0), &[message(0, 1, "words")]).await;
     let resumed = log.resume_call(&call("CA1")).await.unwrap();
     let new = WriterLease::from(resumed.header.as_ref().unwrap());
-    // Out of order, behind the fence.
+    // Out of order, after the fence.
     assert_eq!(put(&log, &old, span(2, 4), &[2, 3, 4].map(|seq| message(seq, 7, "late"))).await, [WRITTEN; 3]);
     assert_eq!(texts(&log).await, ["words"]);
     // A change does not bring the late span back.

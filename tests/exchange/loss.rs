@@ -1,4 +1,4 @@
-//! What an export lacks, as its losses name it.
+//! The losses of an export, as their texts name them.
 
 use verbale::MessageId;
 use verbale::exchange::Loss;

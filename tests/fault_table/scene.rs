@@ -22,7 +22,7 @@ use super::{Fault, Place};
 const TEXT: &str = "You have twelve euros left in your account.";
 const APOLOGY: &str = "I am sorry, something went wrong. Could you say that again, please?";
 
-/// What came of a turn with a fault.
+/// The result of a turn with a fault.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// At most 3, because the pauses between attempts are random.

@@ -30,7 +30,7 @@ pub struct CallLog {
     read: Cost,
 }
 
-/// What the log of a call cost.
+/// The cost of the log of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Costs {
     /// Writing the messages.

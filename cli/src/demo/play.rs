@@ -35,7 +35,7 @@ pub struct Ended {
     pub turns: usize,
     /// Number of windows validated against Bedrock's rules.
     pub windows: usize,
-    /// What the log cost.
+    /// The cost of the log.
     pub costs: Costs,
     /// The command that shows the call again, if its log is kept.
     pub show_again: Option<String>,

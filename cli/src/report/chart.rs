@@ -23,7 +23,7 @@ pub struct Block {
     pub message: usize,
     /// Whether it is the first block of its message, to which the transcript leads.
     pub is_first: bool,
-    /// What a pointer or a screen reader shows.
+    /// The text that a pointer or a screen reader shows.
     pub title: String,
 }
 

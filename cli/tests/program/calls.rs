@@ -76,7 +76,7 @@ pub async fn play(log: Arc<dyn CallLog>) {
     let call = open(&writer, &clock, "ferry-3", ScriptedModel::new());
     greet(&call).await;
     assert_eq!(writer.flush(IN_TIME).await, []);
-    // The call goes on, in a process that is not this one.
+    // The call continues, in a process that is not this one.
     std::mem::forget(call);
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong: damaged calls, readers that go, logs that cannot be written, interruptions.
+//! Faults: damaged calls, readers that go, logs that cannot be written, interruptions.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

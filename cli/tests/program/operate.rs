@@ -1,4 +1,4 @@
-//! What an operator does with a log: tables, spools, dead letters, imports, masks.
+//! The work of an operator with a log: tables, spools, dead letters, imports, masks.
 
 use std::fs;
 use std::path::Path;

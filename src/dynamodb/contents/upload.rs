@@ -72,7 +72,7 @@ enum Begun {
 impl DynamoContents {
     /// Stores a content of several chunks. Sends only the chunks that are missing.
     ///
-    /// Returns a retryable error if chunks are left when there is no more time. What was sent is kept.
+    /// Returns a retryable error if chunks are left when there is no more time. Chunks that were sent are kept.
     pub(super) async fn upload(
         &self,
         blob: &Blob,

@@ -74,7 +74,7 @@ impl CallState {
             let mut records: Vec<Record> = Vec::new();
             for (at, waiting) in first.chain(last) {
                 let joins = |last: &Record| {
-                    // A summary stands between the messages of a span.
+                    // A summary may be between the messages of a span.
                     let last = Position::message(last.position().seq());
                     self.spans.of(last).is_some_and(|span| span.has(*at))
                 };

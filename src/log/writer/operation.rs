@@ -128,7 +128,7 @@ impl Attempts {
                     }
                 }
             }
-            // A record of which only the contents failed holds back nothing. The messages of a refused span may come
+            // A record whose contents alone failed holds back nothing. The messages of a refused span may come
             // again one by one, before all later ones.
             let ends = |(_, error): &(MessageId, LogError)| {
                 error.is_of_all_records() || item.span.is_some() && error.is_permanent()

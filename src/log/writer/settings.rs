@@ -108,7 +108,7 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how many records of a call are written, one after the other, before the writer goes on to another call; 25
+    /// Sets how many records of a call are written, one after the other, before the writer continues with another call; 25
     /// by default.
     #[must_use]
     pub fn with_batch(mut self, batch: usize) -> Self {

@@ -17,7 +17,7 @@ pub(super) const MAX_BYTES: usize = 16 << 10;
 pub(super) struct Spans {
     /// Whether new messages go into spans. Nothing is new to a writer that does not know what the call has.
     forms: bool,
-    /// Whether the caller has spoken. What comes before belongs to the first turn.
+    /// Whether the caller has spoken. Earlier messages belong to the first turn.
     has_caller: bool,
     /// No message from here on was ever put.
     new_from: u32,

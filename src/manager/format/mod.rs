@@ -102,7 +102,7 @@ impl Format {
         Self { previous_summary: false, ..self }
     }
 
-    /// Sets the tag before the words of a role, such as `[User]: `. That of [`Role::System`] stands before background that
+    /// Sets the tag before the words of a role, such as `[User]: `. That of [`Role::System`] is for background that
     /// nobody said, such as [`Edit::add_context`](crate::conversation::Edit::add_context) adds; system messages are never
     /// written.
     #[must_use]

@@ -128,7 +128,7 @@ impl Source {
         }
     }
 
-    /// Returns whether all parts of a compound stand in the source, none of which is an id.
+    /// Returns whether the source has all parts of a compound, and none of them is an id.
     fn by_parts(&self, token: &Token<'_>) -> bool {
         let is_part = |part: &str| {
             let is_number = is_digits(part);

@@ -11,7 +11,7 @@ pub(super) struct Token<'a> {
     pub ends_clause: bool,
     /// Whether a colon follows, as after a heading or a label.
     pub is_label: bool,
-    /// Whether it stands behind a currency sign or has one.
+    /// Whether it follows a currency sign or has one.
     pub has_currency: bool,
 }
 

@@ -202,7 +202,7 @@ impl ToolUse {
     }
 }
 
-/// What it costs to write the fields of a call.
+/// The cost of writing the fields of a call.
 pub(super) struct Costs {
     arguments: Vec<Cost>,
     outcome: Vec<Cost>,

@@ -32,7 +32,7 @@ pub(super) struct Shown {
     pub values: HashSet<String>,
 }
 
-/// What it costs to write a field.
+/// The cost of writing a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cost {
     pub cost: usize,

@@ -32,7 +32,7 @@ const SHORT_LOOKUP_BYTES: usize = 280;
 /// The age of the oldest act. Its fields cost a quarter more than those of the newest.
 const OLDEST: usize = 50;
 
-/// What a listing is made for.
+/// The purpose of a listing.
 pub(crate) struct Listing<'a> {
     /// Returns whether the window shows a call with its result.
     pub is_visible: &'a dyn Fn(&ToolCallId) -> bool,
@@ -196,7 +196,7 @@ impl Lines {
             return None;
         }
         self.history.sort_unstable_by_key(|(index, _)| *index);
-        // A state stands before the first value.
+        // A state precedes the first value.
         let heads = || self.history.iter().map(|(_, line)| line.split(": ").next().unwrap_or_default());
         let rules = RULES.iter().filter(|(state, _)| heads().any(|head| head.contains(state))).map(|(_, rule)| *rule);
         let lines = self.history.iter().map(|(_, line)| line.as_str());
@@ -205,7 +205,7 @@ impl Lines {
 }
 
 /// Writes the calls in their shortest form. Those of one tool with one outcome share a line if the caller knows it:
-/// `#1 #4 book succeeded: X1; X2`. An id stands in a line once.
+/// `#1 #4 book succeeded: X1; X2`. A line has an id once.
 fn fold(listed: &[(usize, &ToolUse)], is_shown: &dyn Fn(&ToolUse) -> bool) -> Lines {
     let mut lines = Lines { history: Vec::new(), shown: Shown::default(), preamble: SHORT_PREAMBLE };
     let mut told: Vec<(String, Vec<(usize, &ToolUse)>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a tool does outside of the conversation, and which calls attempt the same act.
+//! The effect of a tool outside of the conversation, and which calls attempt the same act.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::{Tool, ToolContext};
 use crate::message::{ResultContent, ToolCall, ToolError, ToolResult, Value};
 
-/// What a tool does outside of the conversation.
+/// The effect of a tool outside of the conversation.
 #[derive(Clone, Default)]
 pub(crate) struct Acting {
     kind: Kind,

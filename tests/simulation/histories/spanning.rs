@@ -17,7 +17,7 @@ pub struct Spanning {
     seen: Mutex<Seen>,
 }
 
-/// What all processes have put.
+/// The spans that all processes have put.
 #[derive(Default)]
 struct Seen {
     spans: BTreeMap<MessageId, Span>,

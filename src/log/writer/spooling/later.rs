@@ -1,4 +1,4 @@
-//! What waits until the spool has committed its changes: commands, erasures, and the removal of dead letters.
+//! Work that waits until the spool has committed its changes: commands, erasures, and the removal of dead letters.
 
 use std::collections::BTreeSet;
 

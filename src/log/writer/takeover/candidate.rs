@@ -167,7 +167,7 @@ impl CallTakeover<'_> {
         }
     }
 
-    /// Goes on with the nonce of a header, if this candidate still has the highest epoch.
+    /// Continues with the nonce of a header, if this candidate still has the highest epoch.
     fn adopt(&self, header: &CallHeader, epoch: u32) -> Result<(), LogError> {
         let tenure = header.tenure();
         if tenure.epoch != epoch {

@@ -16,7 +16,7 @@ use candidate::CallTakeover;
 /// The most calls whose headers are watched at a time.
 const MAX_WATCHED: usize = 1_000;
 
-/// What is known of calls whose takeover ran out of time, so that the next attempt goes on.
+/// The progress of takeovers that ran out of time, so that the next attempt continues them.
 #[derive(Default)]
 pub(super) struct Watches(Mutex<HashMap<CallId, Watched>>);
 

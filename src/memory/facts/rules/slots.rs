@@ -1,4 +1,4 @@
-//! What a value is: the words before it, the question that it answers, and whether it corrects another one.
+//! The slot of a value: the words before it, the question that it answers, and whether it corrects another one.
 
 use super::Finding;
 use crate::memory::facts::language::{WORDS, after};
