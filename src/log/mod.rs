@@ -11,7 +11,9 @@
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, LogErrorKind, MemoryLog, WriterLease};
 //! use verbale::{MessagesManager, PlainMessage, LastMessage};
 //!
-//! # async fn logged(log: &dyn CallLog) -> Result<(), Box<dyn std::error::Error>> {
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let log = MemoryLog::new();
 //! let mut manager = MessagesManager::<PlainMessage>::new();
 //! let call_id = CallId::new("CA1")?;
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
@@ -30,7 +32,6 @@
 //! log.erase_call(&call_id).await?;
 //! assert!(log.read_call(&call_id).await.is_err_and(|error| error.kind() == LogErrorKind::Erased));
 //! # Ok(()) }
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(logged(&MemoryLog::new())).unwrap();
 //! ```
 
 mod call;
