@@ -36,6 +36,10 @@ use crate::message::{ResultContent, ToolCall, ToolError, ToolName, ToolResult, V
 /// caller interrupts or the run is dropped. The deadline ends only the waiting: the model is told that the outcome is
 /// unknown, and a result that arrives later replaces that.
 ///
+/// A handler must not block its thread: run such code with `tokio::task::spawn_blocking`. On a runtime with one thread, a
+/// blocked handler stops all calls: callers hear nothing, not even the words before the tool call, and no deadline passes
+/// until it returns.
+///
 /// # Tools that act
 ///
 /// A call of a tool that may act, such as a booking, should be in the log before it runs, so that a process that takes the
