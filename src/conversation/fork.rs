@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use crate::log::CallId;
 use crate::manager::{ManagerError, Refusal};
-use crate::message::{Contents, ForkedFrom, MessageId, MessageWrapper, PlainMessage};
+use crate::message::{Contents, ForkedFrom, MessageId, PlainMessage};
 use crate::turn::{Core, Host, Manager};
 
 impl Conversation {
