@@ -57,11 +57,11 @@ const LATEST: usize = 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Reply {
     generated_bytes: u32,
-    /// `None` means all of it.
+    /// `None` means that all of it counts as heard.
     heard_bytes: Option<u32>,
 }
 
-/// The prices of a model's tokens, in micro-dollars per million tokens: 3 $ per million is 3,000,000.
+/// The prices of a model's tokens, in micro-dollars per million tokens: $3 per million tokens is 3,000,000.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenPrices {
     input: u64,
