@@ -76,7 +76,11 @@ impl ExtractiveSummarizer {
 
     /// Creates a summariser for a memory of this size, which a summary of long talk may fill.
     pub(crate) fn for_memory(memory: Tokens) -> Self {
-        let room = usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+        Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
+    }
+
+    /// Creates a summariser for so much room, in characters, which a summary of long talk may fill.
+    pub(crate) fn within(room: usize) -> Self {
         Self { most_chars: room, ..Self::default() }
     }
 
