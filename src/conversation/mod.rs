@@ -34,7 +34,7 @@ pub use config::{Config, Models};
 pub use edit::Edit;
 pub(crate) use error::Problem;
 pub use error::{ConversationError, ConversationErrorKind};
-pub use metrics::{CallMetrics, TokenPrices};
+pub use metrics::CallMetrics;
 pub use prompt::Prompt;
 #[cfg(feature = "query")]
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, query_log};

@@ -61,12 +61,13 @@ impl Observer for MetricsObserver {
             CallEvent::ToolUnlogged { .. } => counter!("verbale_tools_unlogged_total").increment(1),
             CallEvent::SameActPanicked { .. } => counter!("verbale_same_act_panics_total").increment(1),
             CallEvent::ResultReady { .. } => counter!("verbale_results_ready_total").increment(1),
-            CallEvent::SummaryEnded { outcome, after_ms, usage } => {
+            CallEvent::SummaryEnded { outcome, after_ms, usage, removed } => {
                 counter!("verbale_summaries_total", "outcome" => summary_word(outcome)).increment(1);
                 seconds("verbale_summary_seconds", *after_ms);
                 for (kind, tokens) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
                     counter!("verbale_summary_tokens_total", "kind" => kind).increment(tokens);
                 }
+                counter!("verbale_summary_sentences_removed_total").increment((*removed).into());
             }
             CallEvent::Repaired { repairs } => counter!("verbale_repairs_total").increment((*repairs).into()),
             CallEvent::OverBudget { .. } => counter!("verbale_over_budget_total").increment(1),

@@ -102,7 +102,8 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         if state.summaries.running.take().is_none() {
             return;
         }
-        let usage = made.as_ref().and_then(|made| made.as_ref().ok()).map(|summary| summary.usage).unwrap_or_default();
+        let written = made.as_ref().and_then(|made| made.as_ref().ok());
+        let (usage, removed) = written.map(|summary| (summary.usage, summary.removed)).unwrap_or_default();
         let State { core, summaries, .. } = state;
         let after_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
         let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
@@ -115,7 +116,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
             usage.record(&mut request);
             entry.set_request(request);
         }
-        core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
+        core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage, removed });
         core.is_to_be_logged = true;
     });
 }

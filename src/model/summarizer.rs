@@ -18,12 +18,14 @@ pub struct Summary {
     pub text: Text,
     /// The tokens that the model used for the summary; zero without a model.
     pub usage: Usage,
+    /// The number of sentences that a check removed, because they held values that nobody said.
+    pub removed: u32,
 }
 
 /// Creates a summary that used no tokens.
 impl<T: Into<Text>> From<T> for Summary {
     fn from(text: T) -> Self {
-        Self { text: text.into(), usage: Usage::default() }
+        Self { text: text.into(), usage: Usage::default(), removed: 0 }
     }
 }
 

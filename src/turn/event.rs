@@ -158,6 +158,8 @@ pub enum CallEvent {
         after_ms: u32,
         /// The tokens that it used.
         usage: Usage,
+        /// The number of sentences that the check of a model's summary removed, because they held values that nobody said.
+        removed: u32,
     },
     /// A prompt is longer than the policy's [budget](crate::policy::Policy::with_budget), although its memory holds
     /// only acts and its window only the last turn.

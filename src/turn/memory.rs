@@ -119,6 +119,7 @@ impl Core {
         let first = first.unwrap_or_else(|| self.manager.message_count());
         self.covered.join_before(first);
         self.facts.release(first);
+        self.tools_used.release();
         self.with_ear(|ear, core| ear.released(&core.manager));
     }
 

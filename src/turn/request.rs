@@ -113,7 +113,7 @@ impl Core {
         if is_added {
             let (outcome, usage) = (SummaryOutcome::Replaced(None), Usage::default());
             let after_ms = since(begun_ms, self.now_ms());
-            self.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
+            self.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage, removed: 0 });
         }
         is_added
     }

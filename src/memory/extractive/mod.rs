@@ -77,7 +77,11 @@ impl ExtractiveSummarizer {
 
     /// Creates a summariser whose longest summary fills a memory of this size.
     pub(crate) fn for_memory(memory: Tokens) -> Self {
-        let room = usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+        Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
+    }
+
+    /// Creates a summariser for so much room, in characters, which a summary of long talk may fill.
+    pub(crate) fn within(room: usize) -> Self {
         Self { most_chars: room, ..Self::default() }
     }
 

@@ -162,6 +162,15 @@ impl ToolUse {
         self.arguments.single_values().filter(|value| is_id(value)).chain(self.outcome.single_values().find(is_code))
     }
 
+    /// Forgets what the shortest line does not say.
+    pub(super) fn shorten(&mut self) {
+        let outcome = self.ids().nth(self.arguments.single_values().filter(|value| is_id(value)).count());
+        let outcome = outcome.map(str::to_owned);
+        self.arguments.retain(is_id);
+        self.outcome = Fields::default();
+        outcome.iter().for_each(|id| self.outcome.add_text(id));
+    }
+
     /// Writes the number, the tool and the state of the call.
     pub(super) fn head(&self, number: usize) -> String {
         let untold = if self.state.reported() == Some(false) { " callerKnows=false" } else { "" };
@@ -204,6 +213,7 @@ impl ToolUse {
 }
 
 /// The cost of writing the fields of a call.
+#[derive(Default)]
 pub(super) struct Costs {
     arguments: Vec<Cost>,
     outcome: Vec<Cost>,

@@ -19,6 +19,7 @@ impl ToolHistory {
             changes: self.changes.share(unchanged),
             inherited: kept,
             is_spoken: self.is_spoken,
+            released: self.released.min(kept),
         };
         for change in self.changes.range(unchanged..usize::MAX).filter(|change| change.place < kept) {
             fork.update(change.place, |used| match has_result(used.id()) {

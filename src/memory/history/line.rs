@@ -8,8 +8,9 @@ use crate::memory::one_line::one_line;
 
 /// The maximum length of a value, in characters.
 const LONGEST: usize = 120;
-/// The maximum number of values that a call or a result keeps.
+/// The maximum number of values that a call or a result keeps, and the maximum length of all, in bytes.
 const MOST: usize = 400;
+const MOST_BYTES: usize = 12_000;
 /// The maximum length of arguments or results in a line, in bytes.
 const LINE: usize = 1_000;
 /// A value counts once, and once more for each this many bytes.
@@ -72,20 +73,20 @@ struct Field {
 impl Fields {
     pub fn of(json: &Json) -> Self {
         let mut fields = Self::default();
-        fields.take(json, &mut Vec::new(), &mut { MOST });
+        fields.take(json, &mut Vec::new(), &mut { MOST_BYTES });
         fields
     }
 
     /// Adds a text, which may be JSON.
     pub fn add_text(&mut self, text: &str) {
         match serde_json::from_str::<Json>(text) {
-            Ok(json) => self.take(&json, &mut Vec::new(), &mut { MOST }),
+            Ok(json) => self.take(&json, &mut Vec::new(), &mut { MOST_BYTES }),
             Err(_) => self.add(&[], text),
         }
     }
 
     pub fn add_json(&mut self, json: &Json) {
-        self.take(json, &mut Vec::new(), &mut { MOST });
+        self.take(json, &mut Vec::new(), &mut { MOST_BYTES });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -105,6 +106,12 @@ impl Fields {
             [value] => Some(value.as_str()),
             _ => None,
         })
+    }
+
+    /// Removes all fields except those with a single value for which `keeps` returns `true`.
+    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.0.retain(|field| matches!(field.values.as_slice(), [value] if keeps(value)));
+        self.0.shrink_to_fit();
     }
 
     /// Iterates over the values that [`write`](Self::write) always writes.
@@ -190,7 +197,7 @@ impl Fields {
     }
 
     fn count(&mut self, path: &[String], value: &str, left: &mut usize) {
-        *left = left.saturating_sub(1);
+        *left = left.saturating_sub((MOST_BYTES / MOST).max(value.len().min(4 * LONGEST)));
         self.add(path, value);
     }
 

@@ -77,8 +77,12 @@ impl ToolHistory {
         let mut known: HashSet<String> =
             listed.iter().flat_map(|(_, used)| used.identifiers().map(str::to_owned)).collect();
         let newest_first = listed.iter().rev().enumerate();
-        let mut costs: Vec<Costs> =
-            newest_first.map(|(place, (_, used))| used.costs(&mut known, OLDEST * place / listed.len())).collect();
+        let mut costs: Vec<Costs> = newest_first
+            .map(|(place, (index, used))| match self.is_old(*index, used) {
+                true => Costs::default(),
+                false => used.costs(&mut known, OLDEST * place / listed.len()),
+            })
+            .collect();
         costs.reverse();
         let write = |cost: usize| {
             let preamble = if listed.iter().all(|(_, used)| is_shown(used)) { SHORT_PREAMBLE } else { PREAMBLE };
@@ -86,6 +90,8 @@ impl ToolHistory {
             for ((index, used), costs) in listed.iter().zip(&costs) {
                 let line = if is_shown(used) {
                     used.head(index + 1)
+                } else if self.is_old(*index, used) {
+                    with_ids(used.head(index + 1), &[*used])
                 } else {
                     used.line(index + 1, cost, costs, &mut lines.shown)
                 };
@@ -145,13 +151,14 @@ impl ToolHistory {
     fn ranked_lookups(&self, listing: &Listing<'_>) -> Vec<usize> {
         // The number of calls with a value among their arguments.
         let mut users: HashMap<&str, u32> = HashMap::new();
-        for (_, used) in self.covered(listing) {
+        let latest = self.latest();
+        for (_, used) in self.covered(listing).filter(|(index, _)| *index >= latest) {
             used.arguments().values().for_each(|(_, value)| *users.entry(value).or_default() += 1);
         }
         let mut ranked: Vec<(usize, usize)> = Vec::new();
         let mut seen = HashSet::new();
         let count = self.covered(listing).last().map_or(1, |(last, _)| last + 1);
-        for (index, used) in self.covered(listing).rev() {
+        for (index, used) in self.covered(listing).rev().take_while(|(index, _)| *index >= latest) {
             let asked = (used.tool(), used.arguments().values().map(|(_, value)| value).collect::<Vec<_>>());
             let is_known = !seen.insert(asked);
             if is_known || is_act(used, listing) || used.outcome().is_empty() || used.state() == ToolState::Unknown {

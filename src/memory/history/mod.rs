@@ -4,6 +4,7 @@
 //! acted. This module never runs a tool.
 
 mod attempt;
+mod bounds;
 mod entry;
 mod fork;
 mod line;
@@ -41,6 +42,8 @@ pub(crate) struct ToolHistory {
     inherited: usize,
     /// Whether a message was said or played in a live call, so that playback decides what the caller knows.
     is_spoken: bool,
+    /// The number of first calls of which only the ids stay.
+    released: usize,
 }
 
 /// A result or a report of a call.
@@ -207,7 +210,7 @@ impl ToolHistory {
     pub fn facts(&self) -> Vec<Fact> {
         let mut latest: HashMap<(&str, String), usize> = HashMap::new();
         let mut facts: Vec<(usize, Fact)> = Vec::new();
-        for (index, used) in self.uses.iter().enumerate() {
+        for (index, used) in self.uses.indexed(self.latest()..usize::MAX) {
             if !matches!(used.state(), ToolState::Succeeded { .. }) {
                 continue;
             }

@@ -376,3 +376,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn old_settled_calls_keep_their_ids_alone() {
+    let mut history = ToolHistory::default();
+    for number in 0..2 * bounds::LATEST {
+        let tool = if number % 2 == 0 { "book" } else { "look" };
+        let arguments = [("order", format!("X{number}A")), ("note", "by the window".to_owned())];
+        let made = ToolCall::new(format!("call_{number}"), tool, Value::map(arguments).unwrap()).unwrap();
+        let result = json!({"code": format!("R{number}"), "seats": (0..300).collect::<Vec<_>>()}).to_string();
+        add_answered(&mut history, &made, Ok(&result));
+        if number != 5 {
+            history.mark_reported(made.id(), 1);
+        }
+    }
+    let before = lines(&history, &|_| false);
+    assert!(before.contains(&"#1 book succeeded: X0A R0".to_owned()), "{:?}", before.first());
+    history.release();
+    assert_eq!(lines(&history, &|_| false), before);
+    // The outcome of call 6 is not told yet, so it and the later ones stay.
+    let short = |history: &ToolHistory| history.uses.iter().filter(|used| used.outcome().values().count() <= 1).count();
+    assert_eq!(short(&history), 5);
+    history.mark_reported(&id("call_5"), 2);
+    let before = lines(&history, &|_| false);
+    history.release();
+    assert_eq!(lines(&history, &|_| false), before);
+    assert_eq!(short(&history), bounds::LATEST);
+    assert_eq!(history.fork(u32::MAX, |_| true).uses.end(), 2 * bounds::LATEST);
+}
+
+#[test]
+fn long_result_is_kept_in_part() {
+    let values: Vec<String> = (0..5_000).map(|number| format!("value {number} {}", "x".repeat(100))).collect();
+    let mut history = ToolHistory::default();
+    add_answered(&mut history, &call("one", "Mia"), Ok(&json!(values).to_string()));
+    let used = history.get(&id("one")).unwrap();
+    let kept: usize = used.outcome().values().map(|(_, value)| value.len()).sum();
+    assert!((8_000..=13_000).contains(&kept), "{kept}");
+}

@@ -37,10 +37,10 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
 ///
 /// If a sentence holds an id, number, amount, date, time or name that neither the covered messages nor the earlier
-/// summary hold, the sentence is removed, and a warning counts such sentences by kind. Another form of a value passes,
-/// such as `May 24` for `2024-05-24`. Counts up to 12 are not checked. If less than half remains, the model is asked
-/// once more. If that fails, too, the text of [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) is the
-/// summary.
+/// summary hold, the sentence is removed. [`Summary::removed`] counts these sentences, and a warning counts them by kind.
+/// Another form of a value passes, such as `May 24` for `2024-05-24`. Counts up to 12 are not checked. If less than half
+/// remains, the model is asked once more. If that fails, too, the text of
+/// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) is the summary.
 ///
 /// If the model fails, a conversation uses the summary of
 /// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) instead.
@@ -115,6 +115,7 @@ impl<M: Model> ModelSummarizer<M> {
     async fn write_checked(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let source = Source::new(&summarizing.for_model());
         let mut usage = Usage::default();
+        let mut all_removed = 0;
         for _ in 0..ATTEMPTS {
             let answer = read(self.model.generate(self.request(summarizing)), self.max_bytes).await?;
             usage += answer.usage;
@@ -132,6 +133,7 @@ impl<M: Model> ModelSummarizer<M> {
             }
             let (kept, removed) = source.checked(text);
             let Removed { codes, numbers, amounts, dates, times, names } = removed;
+            all_removed += u32::try_from(removed.all()).unwrap_or(u32::MAX);
             let passes = removed.all() == 0 || (!is_blank(&kept) && kept.len() * 2 >= text.len());
             if removed.all() > 0 {
                 tracing::warn!(
@@ -146,13 +148,14 @@ impl<M: Model> ModelSummarizer<M> {
                 );
             }
             if passes {
-                return Ok(Summary { text: kept.trim_end_matches(is_blank_char).into(), usage });
+                let text = kept.trim_end_matches(is_blank_char).into();
+                return Ok(Summary { text, usage, removed: all_removed });
             }
         }
         tracing::warn!("replaced a summary that failed the check, or was cut off, by an extractive one");
-        let digest = ExtractiveSummarizer::default().summary(summarizing);
+        let digest = ExtractiveSummarizer::within(self.max_bytes).summary(summarizing);
         let digest = if digest.len() > self.max_bytes { up_to_sentence(&digest, self.max_bytes) } else { &digest };
-        Ok(Summary { text: digest.into(), usage })
+        Ok(Summary { text: digest.into(), usage, removed: all_removed })
     }
 }
 
