@@ -58,7 +58,7 @@ const LATEST: usize = 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Reply {
     generated_bytes: u32,
-    /// `None` means all of it.
+    /// `None` means that all of it counts as heard.
     heard_bytes: Option<u32>,
 }
 

@@ -10,7 +10,7 @@ use crate::turn::{CallEvent, Observer, ReplyEnd, SummaryOutcome, ToolOutcome};
 /// Counts the events of calls with the [`metrics`](https://docs.rs/metrics) crate, whose recorder the service chooses, for
 /// example one for Prometheus. One observer serves all calls.
 ///
-/// `docs/telemetry.md` lists the names. No label has the id of a call or words of it.
+/// `docs/telemetry.md` lists the names. No label contains the id of a call or words of it.
 ///
 /// ```
 /// use verbale::call::CallBuilder;

@@ -23,7 +23,7 @@ impl ToolHistory {
         };
         for change in self.changes.range(unchanged..usize::MAX).filter(|change| change.place < kept) {
             fork.update(change.place, |used| match has_result(used.id()) {
-                // Whatever was reported, was reported later.
+                // The report, if any, came after the fork point.
                 true => used.set_reported(false),
                 false => used.reopen(),
             });

@@ -1,4 +1,4 @@
-//! Every call has one outcome, and no text in a call can look like another one.
+//! Every call has one outcome, and no text in a call can imitate another call.
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -142,7 +142,7 @@ fn acts_are_never_evicted_and_lookups_are() {
         let text = lines.text().unwrap();
         assert!((1..40).step_by(2).all(|number| text.contains(&format!("book succeeded: code=AB{number}"))), "{text}");
         assert!(text.contains("look succeeded: code=AB38") && !text.contains("code=AB0 "), "{text}");
-        // The oldest details give way first.
+        // The oldest details are left out first.
         assert!(room < 1_500 || text.contains("xx 39\""), "{text}");
     }
 }
@@ -276,7 +276,7 @@ fn fork_has_the_calls_as_they_were_and_copies_no_other() {
         let mut fork = source.fork(messages, |id| id != last || messages > 298);
         assert_eq!(fork.get(last).map(ToolUse::state), state);
         assert!(made.iter().take(99).all(|made| is_shared(&source, &fork, made.id())));
-        // A fork of the fork is the same, and neither sees what the other adds.
+        // A fork of the fork is equal, and neither sees what the other one adds.
         let mut other = fork.fork(messages, |_| unreachable!("nothing is undone"));
         assert_eq!(other.get(last).map(ToolUse::state), state);
         fork.add_call(&call("new", "Mia"), 2, messages);

@@ -154,7 +154,7 @@ async fn truncated_answer_ends_after_its_last_sentence() {
     for (answer, expected) in [
         ("The caller is Mia. She wants a fe", Some("The caller is Mia.")),
         ("予約は明日です。時間は", Some("予約は明日です。")),
-        // Without a sentence, the digest is better.
+        // Without a complete sentence, the extractive summary is better.
         ("Mia. She wants to move a ferry on Fri", None),
         ("It is 3.50 for the", None),
         ("The caller", None),
