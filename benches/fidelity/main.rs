@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench fidelity -- [FOLDER]` plays the conversations of a folder; without one, those beside the
 //! project, as they are and with all tools, fields and ids renamed. Scripted calls in German, Italian and Spanish follow,
-//! and calls of a bank. The memory has 600 tokens and 25 for each act, or
+//! and calls of a bank, and what the input of a call costs. The memory has 600 tokens and 25 for each act, or
 //! `FIDELITY_MEMORY` and 25. `FIDELITY_ONLY=tight` prints the tables whose names begin with it, `FIDELITY_LOST=1` what they lost,
 //! and `FIDELITY_SHOW=1` the last prompt's memory. The scorer has patterns of its own and shares no rule with the memory.
 
@@ -11,6 +11,7 @@
 #![allow(clippy::print_stdout, reason = "it prints a table")]
 
 mod labels;
+mod money;
 mod play;
 mod recording;
 mod renamed;
@@ -63,6 +64,15 @@ fn main() {
     for (marks, policy) in marks() {
         table(&format!("bank {marks}"), &calls, &policy, &[]);
     }
+    println!("{}", money::HEADER);
+    for (kind, recordings) in [("money single", &single), ("money joined", &joined)] {
+        for (marks, policy) in marks() {
+            let name = format!("{kind} {marks}");
+            if is_asked(&name) && !recordings.is_empty() {
+                money::print(&name, recordings, &policy);
+            }
+        }
+    }
 }
 
 fn marks() -> [(&'static str, Policy); 3] {
@@ -75,9 +85,13 @@ fn marks() -> [(&'static str, Policy); 3] {
     ]
 }
 
-fn table(name: &str, recordings: &[Recording], policy: &Policy, labels: &[Label]) {
+fn is_asked(name: &str) -> bool {
     let only = std::env::var("FIDELITY_ONLY").unwrap_or_default();
-    if recordings.is_empty() || !only.split(',').any(|part| name.starts_with(part)) {
+    only.split(',').any(|part| name.starts_with(part))
+}
+
+fn table(name: &str, recordings: &[Recording], policy: &Policy, labels: &[Label]) {
+    if recordings.is_empty() || !is_asked(name) {
         return;
     }
     let (mut ours, mut sliding) = (Figures::default(), Figures::default());

@@ -18,8 +18,6 @@ pub(super) enum Word {
     Date,
     /// A requested action.
     Act,
-    /// A topic of calls.
-    Topic,
     /// A success, a failure or an impossibility.
     Outcome,
     /// An announced action.
@@ -88,8 +86,7 @@ const WORD_LISTS: &[(Word, &str)] = &[
     (
         Word::Unit,
         "dollar dollars cent cents euro euros pound pounds percent p.m pm a.m am p o'clock hour hours minute \
-         minutes day days week weeks month months year years passenger passengers bag bags people miles points \
-         times",
+         minutes day days week weeks month months year years people times",
     ),
     (
         Word::Date,
@@ -99,23 +96,14 @@ const WORD_LISTS: &[(Word, &str)] = &[
     ),
     (
         Word::Act,
-        "cancel change book transfer pay order reset schedule check refund return move update upgrade downgrade \
-         speak complain confirm send ship open close activate block replace buy add remove modify proceed \
-         reschedule fix repair call escalate dispute report renew subscribe unsubscribe deliver reorder \
-         compensate find use",
-    ),
-    (
-        Word::Topic,
-        "address phone email account amount balance card password appointment reservation flight name birth \
-         payment ticket invoice delivery insurance certificate bill checkbook checking savings credit debit \
-         number code zip date policy claim contract booking cabin economy business luggage baggage baggages \
-         company total price cost fee charge membership voucher gift trip nonstop technician connection router \
-         today",
+        "cancel change book transfer pay order reset schedule check refund return move update speak complain \
+         confirm send open close block replace buy add remove modify proceed fix repair call report renew \
+         deliver find use",
     ),
     (
         Word::Outcome,
         "unable cannot can't couldn't won't unfortunately successfully confirmed cancelled canceled failed \
-         refunded sent booked paid transferred approved denied error declined completed issued charged delayed \
+         refunded sent booked paid transferred approved denied error declined completed delayed \
          missing broken wrong lost expired eligible urgent correct incorrect",
     ),
     (Word::Will, "i'll we'll"),

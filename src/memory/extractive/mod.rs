@@ -30,8 +30,8 @@ const NOTHING: &str = "(nothing of note was said)";
 /// its speaker:
 ///
 /// ```text
-/// caller: "My user ID is mia_li_3668."
-/// tool: book_reservation failed: "Error: payment amount does not add up, total price is 305, but paid 255"
+/// caller: "My customer number is K-3668."
+/// tool: order_part failed: "Error: the part is sold out until June 3"
 /// assistant: "what is the source account"
 /// caller: "checking account"
 /// ```
@@ -48,12 +48,14 @@ pub struct ExtractiveSummarizer {
     max_chars: usize,
     /// The maximum length if the covered words are long.
     most_chars: usize,
+    /// Whether the calls of tools are left out, since a memory lists them.
+    is_of_talk: bool,
 }
 
 /// 1,200 characters, at most 300 of them for one turn.
 impl Default for ExtractiveSummarizer {
     fn default() -> Self {
-        Self { max_chars: 1_200, most_chars: 1_200 }
+        Self { max_chars: 1_200, most_chars: 1_200, is_of_talk: false }
     }
 }
 
@@ -72,7 +74,7 @@ impl ExtractiveSummarizer {
     #[must_use]
     pub fn with_max_chars(self, chars: usize) -> Self {
         let chars = chars.max(LEAST_CHARS);
-        Self { max_chars: chars, most_chars: chars }
+        Self { max_chars: chars, most_chars: chars, ..self }
     }
 
     /// Creates a summariser whose longest summary fills a memory of this size.
@@ -80,14 +82,15 @@ impl ExtractiveSummarizer {
         Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
     }
 
-    /// Creates a summariser for so much room, in characters, which a summary of long talk may fill.
+    /// Creates a summariser of the talk for so much room, in characters, which a summary of long talk may fill. The memory
+    /// lists the calls of tools.
     pub(crate) fn within(room: usize) -> Self {
-        Self { most_chars: room, ..Self::default() }
+        Self { most_chars: room, is_of_talk: true, ..Self::default() }
     }
 
     /// Returns the summary. It is never blank and never longer than its maximum. O(n log n) in the length of the text.
     pub fn summary(&self, summarizing: &Summarizing) -> String {
-        let transcript = Transcript::of(summarizing);
+        let transcript = Transcript::of(summarizing, self.is_of_talk);
         let covered: usize =
             summarizing.messages().flat_map(|message| message.contents().texts()).map(|text| text.len()).sum();
         let max_chars = (covered / SHARE).min(self.most_chars).max(self.max_chars);

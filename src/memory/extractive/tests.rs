@@ -433,3 +433,19 @@ proptest! {
         prop_assert!(!is_blank(&again) && again.chars().count() <= chars, "{}", again);
     }
 }
+
+#[test]
+fn digest_of_a_memory_has_the_talk_alone() {
+    let order = ToolCall::new("call_1", "order_part", Value::map([("part", "K-3668")]).unwrap()).unwrap();
+    let messages = [
+        caller("I need the part by June 3."),
+        assistant(Content::from(order.clone())),
+        caller(Content::from(order.success(["It costs 152 euros."]))),
+        assistant("It comes on June 2."),
+    ];
+    let summarizing = Summarizing::new(None, messages.into());
+    let alone = ExtractiveSummarizer::default().summary(&summarizing);
+    let digest = ExtractiveSummarizer::within(3_000).summary(&summarizing);
+    assert_holds("the summary", &alone, &["tool: order_part ok", "June 3", "June 2"]);
+    assert_eq!(digest, "caller: \"I need the part by June 3.\"\nassistant: \"It comes on June 2.\"");
+}

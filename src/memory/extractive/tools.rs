@@ -1,4 +1,4 @@
-//! Writes the outcome of a tool call on one line: `book_reservation ok: reservation_id=HATHAT, price=152/103, …`.
+//! Writes the outcome of a tool call on one line: `order_part ok: order_id=K-3668, price=152/103, …`.
 
 use std::collections::HashMap;
 
@@ -177,11 +177,11 @@ fn rank(field: &Field) -> u32 {
         2
     } else if is(&["id"]) || key.ends_with("_id") || has(&["number", "code", "reference", "confirmation"]) {
         1
-    } else if has(&["name", "email", "phone", "reservations", "orders", "membership"]) {
+    } else if has(&["name", "email", "phone"]) {
         2
-    } else if has(&["amount", "total", "price", "balance", "fee", "refund", "cost", "paid", "expression"]) {
+    } else if has(&["amount", "total", "price", "balance", "fee", "refund", "cost", "paid"]) {
         3
-    } else if has(&["date", "time", "dob", "birth", "origin", "destination", "cabin"]) {
+    } else if has(&["date", "time", "birth"]) {
         4
     } else {
         5

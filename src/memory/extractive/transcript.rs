@@ -77,6 +77,8 @@ pub(super) struct Transcript {
     seen: HashMap<u64, u32>,
     /// The turn in which the caller first says something of substance.
     opening: Option<usize>,
+    /// Whether the calls of tools are left out.
+    is_of_talk: bool,
 }
 
 /// A clause with fewer points is kept only if the summary would be empty without it.
@@ -93,8 +95,8 @@ const LONGEST_NAME: usize = 60;
 const SHORT_ANSWER: usize = 6;
 
 impl Transcript {
-    pub(super) fn of(summarizing: &Summarizing) -> Self {
-        let mut transcript = Self::default();
+    pub(super) fn of(summarizing: &Summarizing, is_of_talk: bool) -> Self {
+        let mut transcript = Self { is_of_talk, ..Self::default() };
         if let Some(previous) = summarizing.previous() {
             for text in previous.contents().texts() {
                 text.lines().for_each(|line| transcript.carry(line));
@@ -199,7 +201,8 @@ impl Transcript {
     }
 
     fn add(&mut self, speaker: Speaker, text: String, is_carried: bool) {
-        if !text.is_empty() {
+        let is_left_out = self.is_of_talk && speaker == Speaker::Tool;
+        if !text.is_empty() && !is_left_out {
             self.turns.push(Turn { speaker, text, is_carried });
         }
     }

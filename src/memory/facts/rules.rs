@@ -16,7 +16,7 @@ use crate::message::{Message, Role, Text};
 /// Finds facts by rules, without a model and without knowledge of a domain: ids and codes, names, numbers with their
 /// noun, amounts, dates, times, e-mail addresses, spelled codes, and what the caller wants or refuses.
 ///
-/// A slot is named by the words before the value ("flight HAT1"), or by the question that the value answers ("What is
+/// A slot is named by the words before the value ("order X17"), or by the question that the value answers ("What is
 /// your user id?"). Number words, months, introductions and refusals are found in English, French, German, Italian,
 /// Portuguese and Spanish; everything else in any language.
 #[derive(Debug, Clone, Copy, Default)]

@@ -55,7 +55,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// Splits `flight(HAT1)` before the bracket.
+/// Splits `order(X17)` before the bracket.
 fn split_brackets(word: &str) -> impl Iterator<Item = &str> {
     let at = word.find('(').filter(|at| *at > 0).unwrap_or(0);
     let (before, after) = word.split_at(at);

@@ -59,7 +59,7 @@ impl Cost {
 
 /// The fields of a call or a result: each key with its values, in the order of the JSON.
 ///
-/// The entries of a list share their keys, so a list of objects becomes columns: `flight=A1|B2 price=30|45`.
+/// The entries of a list share their keys, so a list of objects becomes columns: `order=A1|B2 price=30|45`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fields(Vec<Field>);
 

@@ -162,7 +162,7 @@ async fn truncated_answer_ends_after_its_last_sentence() {
         for reason in [StopReason::MaxTokens, StopReason::ContextFull] {
             let summarizing = call("Mia here, on Fri, it costs 3.50");
             let summary = scripted(vec![text(answer), stop(reason)]).summarize(&summarizing).await.unwrap();
-            let digest = ExtractiveSummarizer::default().summary(&summarizing);
+            let digest = ExtractiveSummarizer::within(3_000).summary(&summarizing);
             assert_eq!(summary.text.as_str(), expected.unwrap_or(&digest));
         }
     }
@@ -240,7 +240,7 @@ async fn invented_sentence_is_removed() {
 async fn summary_that_invents_twice_is_replaced_by_the_digest() {
     let summarizing = call("My seat is 14C.");
     let summary = ModelSummarizer::new(Repeating("Her seat is 15C.")).summarize(&summarizing).await.unwrap();
-    assert_eq!(summary.text.as_str(), ExtractiveSummarizer::default().summary(&summarizing));
+    assert_eq!(summary.text.as_str(), ExtractiveSummarizer::within(3_000).summary(&summarizing));
     assert_eq!(summary.removed, 2);
 }
 
