@@ -4,28 +4,33 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aws_sdk_bedrockruntime::types::{
-    ContentBlock, Message, Tool, ToolConfiguration, ToolInputSchema, ToolSpecification,
-};
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::{ContentBlock, Message};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
+use serde_json::json;
+use verbale::bedrock::{converse_input, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
+use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
-    Decision { step: Some(step), ..Decision::default() }
+    let mut decision = Decision::default();
+    decision.step = Some(step);
+    decision
 }
 
 fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
-    Decision { step: Some(step), decided_by: Some(policy.into()), role_hint: role_hint.into() }
+    let mut decision = decision(step);
+    (decision.decided_by, decision.role_hint) = (Some(policy.into()), role_hint.into());
+    decision
 }
 
 fn greeting() -> Media {
@@ -142,8 +147,7 @@ fn builder_example_of_the_design_runs() {
     assert!(texts[0].contains("girl wearing a hat") && texts[1].contains("fancy dress"), "{texts:?}");
     assert!(texts[2].starts_with("Take the dress") && raw[1].content()[3].is_tool_use() && raw.len() == 3);
     assert!(raw[2].content()[0].is_tool_result());
-    let input = request(raw).into_input().unwrap();
-    assert_eq!(validate(&input, &Profile::for_model("anthropic.claude-sonnet-5")), []);
+    assert_eq!(validate(&request(&manager)), []);
 }
 
 #[test]
@@ -411,11 +415,10 @@ impl World {
     }
 }
 
-fn request(messages: Vec<Message>) -> ConverseRequest {
-    let schema = ToolInputSchema::Json(to_document(&Value::map([("type", "object")]).unwrap()));
-    let tool = ToolSpecification::builder().name("find_dress").input_schema(schema).build().unwrap();
-    let tools = ToolConfiguration::builder().tools(Tool::ToolSpec(tool)).build().unwrap();
-    ConverseRequest::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0").messages(messages).tools(tools)
+fn request<W: MessageWrapper>(manager: &MessagesManager<W>) -> ConverseInput {
+    let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
+    request.tools = [ToolSpec::new("find_dress", "", json!({"type": "object"})).unwrap()].into();
+    converse_input("anthropic.claude-sonnet-5", &request).unwrap()
 }
 
 fn ids(messages: &[Message], id: impl Fn(&ContentBlock) -> Option<String>) -> BTreeSet<String> {
@@ -428,7 +431,6 @@ proptest! {
     #[test]
     fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), labels()), 1..30)) {
         let mut world = World::new();
-        let profile = Profile::for_model("anthropic.claude-sonnet-5");
         // The client repairs the end of a conversation and the number of its attachments.
         let repaired = ["ends-with-user", "text-trailing-space", "attachments-number", "document-number"];
         for (built, continues, labels) in &steps {
@@ -439,8 +441,7 @@ proptest! {
             let answered = ids(&raw, |block| block.as_tool_result().ok().map(|result| result.tool_use_id.clone()));
             prop_assert_eq!(&answered, &world.answered);
             if !raw.is_empty() {
-                let input = request(raw).into_input().unwrap();
-                let mut violations = validate(&input, &profile);
+                let mut violations = validate(&request(&world.manager));
                 violations.retain(|violation| !repaired.contains(&violation.rule()));
                 prop_assert_eq!(violations, []);
             }

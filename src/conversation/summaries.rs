@@ -15,7 +15,7 @@ use crate::clock;
 use crate::manager::Summarizing;
 use crate::memory::ExtractiveSummarizer;
 use crate::message::{Message, RequestRecord};
-use crate::model::{Failure, ModelError, Partial, Summary, Usage, Wait};
+use crate::model::{Failure, ModelError, Partial, Summary, Usage, wait};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryOutcome, count};
 
@@ -94,7 +94,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         Some(match made {
             Ok(Ok(made)) => made,
             Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
-            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after: deadline })),
+            Err(_) => Err(error(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after: deadline })),
         })
     };
     conversation.with_state(|state| {
@@ -145,14 +145,14 @@ fn apply(
         Ok(summary) if !is_worth_it(core, summarizing, &summary) => {
             summaries.failed(backoff);
             summaries.saves_too_little = true;
-            return SummaryOutcome::Skipped;
+            return SummaryOutcome::SKIPPED;
         }
         Ok(summary) => match core.manager.add_summary(summary.text, summarizing) {
             Ok(_) => {
                 (summaries.failures, summaries.paused_until) = (0, None);
                 return SummaryOutcome::Applied;
             }
-            Err(error) if error.is_stale() => return SummaryOutcome::Stale,
+            Err(error) if error.is_stale() => return SummaryOutcome::STALE,
             Err(error) => {
                 tracing::warn!(%error, "the conversation refused a summary; the extractive one replaces it");
                 Failure::Malformed(format!("the summary is refused: {error}"))
@@ -171,12 +171,12 @@ fn apply(
 fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<Failure>) -> SummaryOutcome {
     let summary = ExtractiveSummarizer::for_memory(core.setup.memory).summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
-        return SummaryOutcome::Skipped;
+        return SummaryOutcome::SKIPPED;
     }
     match core.manager.add_summary(summary.text, summarizing) {
         Ok(_) => SummaryOutcome::Replaced(failure),
         // It is neither blank nor of another conversation.
-        Err(_) => SummaryOutcome::Stale,
+        Err(_) => SummaryOutcome::STALE,
     }
 }
 

@@ -18,7 +18,7 @@ pub type Item = HashMap<String, AttributeValue>;
 /// Returns the items that store records of a call, in the order of the records.
 ///
 /// The attributes of an item are the keys of the record's JSON, including keys that a newer writer added, and `pk`, `sk`,
-/// `entity` and `v`. The known keys of `message`, `metadata` and `timing` are attributes, too. The function does not check the size of an item; [`item_size`](super::item_size) computes it.
+/// `entity` and `v`. The known keys of `message`, `metadata` and `timing` are attributes, too. The function does not check the size of an item.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -170,14 +170,14 @@ pub enum CallEvent {
         /// The number of changes.
         repairs: u32,
     },
-    /// The log's writer accepted changes.
+    /// Changes were submitted to the log's writer.
     Submitted {
-        /// The number of records.
+        /// The number of records that the writer accepted.
         records: u32,
+        /// Whether the writer accepted all changes. If it is full or has stopped logging the call, the others stay
+        /// pending.
+        is_complete: bool,
     },
-    /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The other
-    /// changes stay pending.
-    NotSubmitted,
     /// The level of the log changed: how durable the call's accepted records are, by the least durable one. Records
     /// that became [dead letters](crate::log::DeadLetter) do not count.
     LogLevel {
@@ -230,10 +230,14 @@ pub enum SummaryOutcome {
     /// An extractive summary replaced the summary. The failure is that of the summarizer, or `None` if it was
     /// pausing after an earlier one, or if the window was at its limit.
     Replaced(Option<Failure>),
-    /// The covered messages changed, so the summary was dropped.
-    Stale,
-    /// The summary would save too little, so it was dropped.
-    Skipped,
+    /// The summary was dropped. The reason is `stale` if the covered messages changed, and `skipped` if the summary would
+    /// save too little.
+    Dropped(&'static str),
+}
+
+impl SummaryOutcome {
+    pub(crate) const STALE: Self = Self::Dropped("stale");
+    pub(crate) const SKIPPED: Self = Self::Dropped("skipped");
 }
 
 impl From<&ToolResult> for ToolOutcome {

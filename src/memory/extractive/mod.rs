@@ -68,8 +68,8 @@ const LEAST_CHARS: usize = 200;
 
 impl ExtractiveSummarizer {
     /// Sets the maximum length of the summary, in characters; at least 200.
-    #[must_use]
-    pub fn with_max_chars(self, chars: usize) -> Self {
+    #[cfg(test)]
+    fn with_max_chars(self, chars: usize) -> Self {
         let chars = chars.max(LEAST_CHARS);
         Self { max_chars: chars, most_chars: chars }
     }

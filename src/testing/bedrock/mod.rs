@@ -3,7 +3,7 @@
 //! The real SDK client talks to the fake, so a test sees what a service sees. The fake answers from a script, at a
 //! scripted pace and with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and
 //! `ConverseStream` for any model id, refuses what the family of this model refuses
-//! ([`Profile::for_model`](crate::bedrock::Profile::for_model)), and ignores credentials.
+//! (as [`validate`](crate::bedrock::validate()) has them), and ignores credentials.
 //!
 //! There are two ways to connect. [`FakeBedrock::sdk_config`] needs no socket: a test can run thousands of sessions, and
 //! tokio's clock may be paused. [`FakeBedrock::serve`] listens on the loopback interface, for tests of connections.
