@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{converse_input, to_json};
 use verbale::model::{ModelRequest, ToolSpec};
-use verbale::{MessagesManager, PlainMessage};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage};
 
 #[path = "fake_bedrock/document.rs"]
 mod documents;

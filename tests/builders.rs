@@ -219,25 +219,25 @@ fn result_has_the_id_and_the_step_of_its_call() {
     let mut asks = MessageBuilder::next_step(3);
     let first = asks.add_tool_call("find_dress", Value::Null).unwrap();
     let second = asks.add_tool_call("find_hat", Value::Null).unwrap();
-    let of = |policy: &str| decision_of(4, policy, RoleHint::Tool);
-    let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
+    let of = |policy: &str| {
+        let mut decision = decision_of(4, policy, RoleHint::Tool);
+        decision.step = None;
+        decision
+    };
+    let found = ResultBuilder::response_to(&first).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
-    let late = ResultBuilder::response_to(&second).of_step(4).policy(ResultBuilder::RUNTIME);
+    let late = ResultBuilder::response_to(&second).policy("runtime");
     let error = ToolError::new("no answer").with_type("Timeout").with_retryable(true);
     let expected = Draft::new(Role::User, second.failure(error)).with_decision(of("runtime"));
     assert_eq!(late.error("Timeout", "no answer", true), expected);
 
-    // One draft answers each call of a message.
+    // The manager gives each result the step of its call.
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let entry = manager.add(asks.to_draft().unwrap()).unwrap().id();
-    let message = manager.entry(&entry).unwrap().message().clone();
-    let answers: Vec<_> = ResultBuilder::responses_to(&message).collect();
-    assert_eq!(answers.len(), 2);
-    let drafts: Vec<_> = answers.into_iter().map(|answer| answer.success([image()])).collect();
-    for (draft, (call, policy)) in drafts.iter().zip([(&first, "find_dress"), (&second, "find_hat")]) {
-        assert_eq!(draft, &Draft::new(Role::User, call.success([image()])).with_decision(of(policy)));
-    }
+    manager.add(asks.to_draft().unwrap()).unwrap();
+    let drafts = [&first, &second].map(|call| ResultBuilder::response_to(call).success([image()]));
     manager.add_all(drafts.clone()).unwrap();
+    let steps = manager.records().iter().map(|record| record.metadata().decision().and_then(|it| it.step));
+    assert!(steps.skip(1).all(|step| step == Some(4)));
     let id = first.id().clone();
     let (index, refused) = manager.add_all(drafts).unwrap_err();
     assert_eq!(
@@ -391,9 +391,9 @@ impl World {
             }
             Built::Answered { .. } if self.open.is_empty() => return,
             Built::Answered { call, fails, image: with_image } => {
-                let (call, step) = self.open.remove(call.index(self.open.len()));
+                let (call, _) = self.open.remove(call.index(self.open.len()));
                 self.answered.insert(call.id().to_string());
-                let answer = ResultBuilder::response_to(&call).of_step(step);
+                let answer = ResultBuilder::response_to(&call);
                 let answer = labels.policy.into_iter().fold(answer, ResultBuilder::policy);
                 match (fails, with_image) {
                     (true, _) => Ok(answer.error("Timeout", "no answer", true)),

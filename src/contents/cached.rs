@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::recent::Recent;
-use super::{Blob, ContentFuture, ContentId, ContentStore};
+use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 
 /// The number of remembered puts: enough for the large contents of a few hundred live calls.
 const KNOWN_PUTS: usize = 8_192;
@@ -25,8 +25,19 @@ pub struct Cached<S> {
 impl<S> Cached<S> {
     /// Wraps a store. Keeps up to `max_bytes` bytes of contents in memory, and no content that is larger.
     pub fn new(store: S, max_bytes: usize) -> Self {
-        let cache = Cache { read: Recent::new(max_bytes), put: Recent::new(KNOWN_PUTS), releases: 0 };
+        let cache =
+            Cache { read: Recent::new(max_bytes), put: Recent::new(KNOWN_PUTS), releases: 0, hits: 0, misses: 0 };
         Self { store, cache: Mutex::new(cache) }
+    }
+
+    /// Returns the number of reads that the cache served.
+    pub fn hits(&self) -> u64 {
+        self.cache().hits
+    }
+
+    /// Returns the number of reads that went to the store.
+    pub fn misses(&self) -> u64 {
+        self.cache().misses
     }
 
     // The guard is never held across an await.
@@ -36,13 +47,13 @@ impl<S> Cached<S> {
 }
 
 impl<S: ContentStore> ContentStore for Cached<S> {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         self.put_within(blob, owner, Duration::MAX)
     }
 
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            let key = (owner.to_owned(), blob.id());
+            let key = (owner.clone(), blob.id());
             let Some(releases) = self.cache().before_put(&key) else { return Ok(()) };
             self.store.put_within(blob, owner, time).await?;
             self.cache().unless_released(releases, |cache| cache.put.insert(key, (), 1));
@@ -65,7 +76,7 @@ impl<S: ContentStore> ContentStore for Cached<S> {
         })
     }
 
-    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             self.cache().forget(owner);
             let _clear_again = Releasing { cache: &self.cache, owner };
@@ -77,14 +88,15 @@ impl<S: ContentStore> ContentStore for Cached<S> {
 impl<S: fmt::Debug> fmt::Debug for Cached<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Cached");
-        debug.field("store", &self.store).field("bytes", &self.cache().read.size()).finish()
+        debug.field("store", &self.store).field("hits", &self.hits()).field("misses", &self.misses());
+        debug.field("bytes", &self.cache().read.size()).finish()
     }
 }
 
 /// Clears the cache again when the release ends or is dropped, because contents read or put in between may be deleted.
 struct Releasing<'a> {
     cache: &'a Mutex<Cache>,
-    owner: &'a str,
+    owner: &'a Owner,
 }
 
 impl Drop for Releasing<'_> {
@@ -95,22 +107,26 @@ impl Drop for Releasing<'_> {
 
 struct Cache {
     read: Recent<ContentId, Blob>,
-    put: Recent<(String, ContentId), ()>,
+    put: Recent<(Owner, ContentId), ()>,
     /// The number of starts and ends of releases.
     releases: u64,
+    hits: u64,
+    misses: u64,
 }
 
 impl Cache {
     /// Returns the number of releases so far, or `None` if the put is not needed.
-    fn before_put(&mut self, key: &(String, ContentId)) -> Option<u64> {
+    fn before_put(&mut self, key: &(Owner, ContentId)) -> Option<u64> {
         if self.put.get(key).is_some() { None } else { Some(self.releases) }
     }
 
     /// Returns the cached content, or the number of releases so far.
     fn before_get(&mut self, id: ContentId) -> Result<Blob, u64> {
         if let Some(blob) = self.read.get(&id) {
+            self.hits += 1;
             return Ok(blob.clone());
         }
+        self.misses += 1;
         Err(self.releases)
     }
 
@@ -121,7 +137,7 @@ impl Cache {
         }
     }
 
-    fn forget(&mut self, owner: &str) {
+    fn forget(&mut self, owner: &Owner) {
         self.releases += 1;
         self.put.retain(|(by, _)| by != owner);
         // Only the store knows which contents have other owners.

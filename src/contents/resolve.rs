@@ -27,7 +27,7 @@ const MAX_BYTES: u64 = 96 << 20;
 /// reads in later turns.
 ///
 /// ```
-/// use verbale::contents::{Blob, ContentStore, MemoryStore, resolve};
+/// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, resolve};
 /// use verbale::message::{Media, MediaKind, Source};
 /// use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 ///
@@ -36,7 +36,7 @@ const MAX_BYTES: u64 = 96 << 20;
 /// let store = MemoryStore::default();
 /// # let photo = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
 /// let photo = Blob::new(photo);
-/// store.put(&photo, "CA1").await?;
+/// store.put(&photo, &Owner::new("CA1")?).await?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user(Content::from(Media::new(MediaKind::Image, Source::ContentId(photo.id().to_string().into()))))?;
@@ -102,35 +102,11 @@ impl<S: ContentStore + ?Sized> Reading<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use serde_json::json;
 
     use super::*;
-    use crate::contents::{ContentFuture, MemoryStore};
+    use crate::contents::{Cached, MemoryStore, Owner};
     use crate::message::Source;
-
-    /// A store that counts its reads.
-    #[derive(Default)]
-    struct Counted {
-        store: MemoryStore,
-        reads: AtomicUsize,
-    }
-
-    impl ContentStore for Counted {
-        fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
-            self.store.put(blob, owner)
-        }
-
-        fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
-            self.reads.fetch_add(1, Ordering::Relaxed);
-            self.store.get(id)
-        }
-
-        fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
-            self.store.release(owner)
-        }
-    }
 
     fn message(seq: u32, image: serde_json::Value) -> Message {
         let record: Record = serde_json::from_value(json!({
@@ -155,21 +131,21 @@ mod tests {
     #[test]
     fn newest_contents_are_read_within_the_limits() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let store = Counted::default();
+        let store = Cached::new(MemoryStore::default(), 0);
         let blobs: Vec<Blob> = [1_000, 1_001, 1_002, 1_003, 20, 30].map(|size| Blob::new(vec![7; size])).into();
         let messages: Vec<Message> = (0..).zip(&blobs).map(|(seq, blob)| message(seq, image(blob, None))).collect();
         for blob in &blobs {
-            runtime.block_on(store.put(blob, "CA1")).unwrap();
+            runtime.block_on(store.put(blob, &Owner::new("CA1").unwrap())).unwrap();
         }
         let read = |contents, bytes| {
-            let before = store.reads.load(Ordering::Relaxed);
+            let before = store.misses();
             let (resolved, problems) = runtime.block_on(resolve_within(messages.clone(), &store, contents, bytes));
             for problem in &problems {
                 assert!(matches!(*problem.error.0, ContentProblem::BeyondLimits { id } if id == problem.content_id));
             }
             let read: Vec<bool> = resolved.iter().map(is_resolved).collect();
             assert_eq!(problems.len(), read.iter().filter(|is_read| !**is_read).count());
-            (read, store.reads.load(Ordering::Relaxed) - before)
+            (read, store.misses() - before)
         };
         assert_eq!(read(6, u64::MAX), (vec![true; 6], 6));
         assert_eq!(read(2, u64::MAX), (vec![false, false, false, false, true, true], 2));
@@ -182,11 +158,11 @@ mod tests {
     #[test]
     fn known_size_beyond_the_limit_avoids_the_read() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (store, blob) = (Counted::default(), Blob::new(vec![7; 5_000]));
-        runtime.block_on(store.put(&blob, "CA1")).unwrap();
+        let (store, blob) = (Cached::new(MemoryStore::default(), 0), Blob::new(vec![7; 5_000]));
+        runtime.block_on(store.put(&blob, &Owner::new("CA1").unwrap())).unwrap();
         let messages = || [message(0, image(&blob, Some(5_000)))];
         assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 4_999)).1.len(), 1);
-        assert_eq!(store.reads.load(Ordering::Relaxed), 0);
+        assert_eq!(store.misses(), 0);
         assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 5_000)).1.len(), 0);
     }
 }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Blob, ContentError, ContentId};
+use super::{Blob, ContentError, ContentId, Owner};
 
 /// The future that the methods of a [`ContentStore`] return.
 pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentError>> + Send + 'a>>;
@@ -29,16 +29,16 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 ///
 /// A single content cannot be deleted, because the caller cannot know its other owners.
 pub trait ContentStore: Send + Sync {
-    /// Stores a content, which `owner` uses from now on: the id of a call, or another name of 1 to 1,000 bytes.
+    /// Stores a content, which `owner` uses from now on.
     ///
     /// Returns [`ContentError`] if the store failed.
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()>;
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()>;
 
     /// Stores a content like [`put`](Self::put), but sends no further part of it once `time` has passed. A store that takes
     /// a content in parts overrides this. It keeps the parts that it has, and the next put continues.
     ///
     /// Returns the errors of [`put`](Self::put), and a [retryable](ContentError::is_retryable) one if parts are left.
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
         let _ = time;
         self.put(blob, owner)
     }
@@ -52,15 +52,15 @@ pub trait ContentStore: Send + Sync {
     /// Ends all uses of an owner, and deletes the contents that no other owner uses. An unknown owner is no error.
     ///
     /// Returns [`ContentError`] if the store failed. Release the owner again then.
-    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()>;
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
 }
 
 impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         (**self).put(blob, owner)
     }
 
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
         (**self).put_within(blob, owner, time)
     }
 
@@ -68,7 +68,7 @@ impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
         (**self).get(id)
     }
 
-    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         (**self).release(owner)
     }
 }

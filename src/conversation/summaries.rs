@@ -30,6 +30,8 @@ pub(super) struct Summaries {
     saves_too_little: bool,
 }
 
+/// The longest time that a summariser gets.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause after failures.
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
 
@@ -81,7 +83,7 @@ impl Conversation {
 
 async fn make(conversation: Conversation, summarizing: Summarizing, config: Config, is_paused: bool) {
     let started = Instant::now();
-    let deadline = config.summary_timeout();
+    let deadline = TIMEOUT;
     let made = if is_paused {
         None
     } else {

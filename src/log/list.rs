@@ -57,8 +57,8 @@ impl CallQuery {
 
     /// Sets the [`next`](CallPage::next) cursor of the previous page, to list the page after it.
     #[must_use]
-    pub fn with_after(self, after: Cursor) -> Self {
-        Self { after: Some(after), ..self }
+    pub fn with_after(self, after: impl Into<Option<Cursor>>) -> Self {
+        Self { after: after.into(), ..self }
     }
 
     /// The day on which the calls started, in UTC; `None` in a query by caller.

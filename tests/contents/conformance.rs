@@ -148,6 +148,7 @@ async fn cached_content_is_read_once_and_put_once_per_owner() {
         store.put(&blob, &other).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
     }
+    assert_eq!((store.hits(), store.misses()), (2, 1));
     assert!(format!("{:?}", Cached::new((), 100)).contains("bytes: 0"));
     assert_eq!((puts(), watched.asked.lock().unwrap().as_slice()), (2, &[blob.id()][..]));
 
@@ -156,7 +157,7 @@ async fn cached_content_is_read_once_and_put_once_per_owner() {
     store.put(&blob, &other).await.unwrap();
     assert_eq!(puts(), 2);
     assert!(store.get(blob.id()).await.unwrap().is_some());
-    assert_eq!(watched.asked.lock().unwrap().len(), 2);
+    assert_eq!((store.hits(), store.misses()), (2, 2));
     store.put(&blob, &one).await.unwrap();
     assert_eq!(puts(), 3);
     store.release(&one).await.unwrap();
@@ -195,7 +196,11 @@ struct Slow {
 }
 
 impl ContentStore for Slow {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> verbale::contents::ContentFuture<'a, ()> {
+    fn put<'a>(
+        &'a self,
+        blob: &'a Blob,
+        owner: &'a verbale::contents::Owner,
+    ) -> verbale::contents::ContentFuture<'a, ()> {
         self.store.put(blob, owner)
     }
 
@@ -203,7 +208,7 @@ impl ContentStore for Slow {
         self.store.get(id)
     }
 
-    fn release<'a>(&'a self, owner: &'a str) -> verbale::contents::ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a verbale::contents::Owner) -> verbale::contents::ContentFuture<'a, ()> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             self.store.release(owner).await

@@ -14,7 +14,7 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use tokio::sync::Notify;
-use verbale::contents::{Blob, ContentStore};
+use verbale::contents::{Blob, ContentStore, Owner};
 use verbale::dynamodb::DynamoContents;
 
 use super::dynamodb::{Table, table};
@@ -121,8 +121,8 @@ impl HttpConnector for Fateful {
 /// An action of an owner.
 #[derive(Debug, Clone)]
 enum Action {
-    Put(String),
-    Release(String),
+    Put(Owner),
+    Release(Owner),
 }
 
 thread_local! {
@@ -147,7 +147,7 @@ impl Action {
         }
     }
 
-    fn owner(&self) -> &str {
+    fn owner(&self) -> &Owner {
         match self {
             Self::Put(owner) | Self::Release(owner) => owner,
         }
@@ -176,7 +176,7 @@ async fn table_after(actions: &[Action]) -> Table {
 }
 
 /// Asserts that the content exists until the last of its owners is released, and that the table is then empty.
-async fn assert_used_by(table: &Table, owners: &[&str], when: &str) {
+async fn assert_used_by(table: &Table, owners: &[&Owner], when: &str) {
     let store = table.store();
     for owner in owners {
         assert_eq!(store.get(blob().id()).await.unwrap(), Some(blob()), "{when}");
@@ -253,7 +253,7 @@ async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
                 met += 1;
                 // The last action of an owner decides whether it uses the content. If a put and a release of one owner
                 // overlap, either may be the last.
-                let mut last: std::collections::BTreeMap<String, Option<bool>> = before
+                let mut last: std::collections::BTreeMap<Owner, Option<bool>> = before
                     .iter()
                     .chain(&others)
                     .map(|action| (action.owner().clone(), Some(action.is_put())))
@@ -308,7 +308,7 @@ async fn cut_off(befores: Vec<Vec<Action>>) {
         ] {
             for at in 0.. {
                 let fateful = |table: &Table| Fateful::new(table, at, fate.clone());
-                let mut owners: Vec<&str> = before.iter().map(Action::owner).collect();
+                let mut owners: Vec<&Owner> = before.iter().map(Action::owner).collect();
                 owners.retain(|owner| *owner != one.owner());
                 let when = format!("{before:?}, then {one:?} cut off at request {at}");
 

@@ -16,15 +16,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use verbale::Record;
-use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Problem};
+use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner, Problem};
 use verbale::log::{CallId, CallLog, LogError, MemoryLog, Offloading, WriterLease};
 
 fn record(json: serde_json::Value) -> Record {
     serde_json::from_value(json).unwrap()
 }
 
-fn owner(name: &str) -> String {
-    name.to_owned()
+fn owner(name: &str) -> Owner {
+    Owner::new(name).unwrap()
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -78,7 +78,7 @@ struct Watched {
 }
 
 impl ContentStore for Watched {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         self.puts.fetch_add(1, Ordering::Relaxed);
         if self.refuses_puts {
             let error = ContentError::store("put", true, std::io::Error::other("full"));
@@ -98,7 +98,7 @@ impl ContentStore for Watched {
         self.store.get(id)
     }
 
-    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         self.store.release(owner)
     }
 }

@@ -47,15 +47,19 @@ async fn offloaded(records: &[Record], store: Arc<dyn ContentStore>) -> Vec<Reco
 #[tokio::test]
 async fn call_is_restored_from_small_records_and_a_directory() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Arc::new(DirectoryStore::open(directory.path()).unwrap());
+    let store = Arc::new(Cached::new(DirectoryStore::open(directory.path()).unwrap(), 1_000_000));
     let records = records();
     let small = offloaded(&records, store.clone()).await;
     for record in &small {
         assert!(serde_json::to_vec(record).unwrap().len() < 1_000, "{record:?}");
     }
-    let (hydrated, problems) = hydrate_call(&small, store.clone()).await;
-    assert_eq!((&hydrated, problems.len()), (&records, 0));
-    MessagesManager::<PlainMessage>::restore(hydrated).unwrap();
+    for _ in 0..2 {
+        let (hydrated, problems) = hydrate_call(&small, store.clone()).await;
+        assert_eq!((&hydrated, problems.len()), (&records, 0));
+        MessagesManager::<PlainMessage>::restore(hydrated).unwrap();
+    }
+    // The instructions, the rows (as arguments and as result), the picture and the speech are read once from the disk.
+    assert_eq!((store.hits(), store.misses()), (4, 4));
 }
 
 #[test]

@@ -333,7 +333,7 @@ fn ten_thousand_generations_of_conversations_are_cheap() {
     }
     let last = generations.pop().unwrap();
     assert_eq!(
-        (last.metadata().update_count, last.lineage().len()),
+        (last.metadata().update_count, last.read(|manager| manager.lineage().len())),
         (generations[0].metadata().update_count + 20_000, 10_000)
     );
 }

@@ -1,10 +1,9 @@
 //! Large and binary contents are stored in the content store and resolved for the model.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore, resolve};
+use verbale::contents::{Blob, Cached, ContentId, ContentStore, MemoryStore, Owner, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::{Content, MessagesManager, Record, ToolCall, Value};
@@ -67,32 +66,11 @@ async fn offloaded_image_is_resolved_for_the_model() {
     assert_eq!(ask(window(&manager)).await.0, messages);
 }
 
-/// A store that counts its reads.
-struct Counted {
-    store: MemoryStore,
-    reads: AtomicUsize,
-}
-
-impl ContentStore for Counted {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
-        self.store.put(blob, owner)
-    }
-
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        self.store.get(id)
-    }
-
-    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
-        self.store.release(owner)
-    }
-}
-
 /// A content store with `contents`.
 async fn store(contents: &[&[u8]]) -> MemoryStore {
     let store = MemoryStore::default();
     for bytes in contents {
-        store.put(&Blob::new(*bytes), "CA1").await.unwrap();
+        store.put(&Blob::new(*bytes), &Owner::new("CA1").unwrap()).await.unwrap();
     }
     store
 }
@@ -103,7 +81,7 @@ fn by_id(bytes: &[u8]) -> Media {
 
 #[tokio::test]
 async fn repeated_content_is_read_once() {
-    let store = Counted { store: store(&[PNG, PDF]).await, reads: AtomicUsize::new(0) };
+    let store = Cached::new(store(&[PNG, PDF]).await, 0);
     let image = || Content::from(by_id(PNG));
     let pdf = Document::new(Source::ContentId(ContentId::of(PDF).to_string().into())).with_title("Prices");
     let own = stored_image("camera/7");
@@ -112,7 +90,7 @@ async fn repeated_content_is_read_once() {
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
     let (resolved, problems) = resolve(window(&manager), &store).await;
-    assert_eq!(store.reads.into_inner(), 2);
+    assert_eq!((store.misses(), store.hits()), (2, 0));
     assert_eq!(problems, []);
 
     let bytes = |bytes: &[u8]| Source::Bytes(bytes.into());

@@ -23,7 +23,7 @@ use self::upload::Uploads;
 use super::Cost;
 use super::table_client::TableClient;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore};
+use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
 use crate::log::LogError;
 
 /// The most rounds of a put or release. Each round but the last met another put or release of the same content.
@@ -105,7 +105,7 @@ impl DynamoContents {
     }
 
     /// Stores a content of one chunk.
-    async fn put_at_once(&self, blob: &Blob, stored: &Stored, owner: &str) -> Result<IsDone, LogError> {
+    async fn put_at_once(&self, blob: &Blob, stored: &Stored, owner: &Owner) -> Result<IsDone, LogError> {
         let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let found = self.find(id, Wanted::Everything).await?;
@@ -129,7 +129,7 @@ impl DynamoContents {
         self.is_use_of(id, owner, &put_id).await
     }
 
-    async fn release_one(&self, used: &Used, owner: &str) -> Result<IsDone, LogError> {
+    async fn release_one(&self, used: &Used, owner: &Owner) -> Result<IsDone, LogError> {
         if !self.delete_use(items::keys_of_use(used.id, owner), used).await? {
             // The owner has put the content again and keeps using it.
             return Ok(true);
@@ -168,11 +168,11 @@ impl DynamoContents {
 
 impl ContentStore for DynamoContents {
     /// Sends the bytes only if the content is absent or damaged.
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         self.put_within(blob, owner, Duration::MAX)
     }
 
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             let started = Instant::now();
             let has_time = || started.elapsed() < time;
@@ -212,9 +212,9 @@ impl ContentStore for DynamoContents {
         })
     }
 
-    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            let action = || format!("release all contents of {owner:?}");
+            let action = || format!("release all contents of {owner}");
             let failed = |error| store_error(action(), error);
             self.uploads.forget_owner(owner);
             for used in self.used_by(owner).await.map_err(failed)? {

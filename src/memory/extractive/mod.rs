@@ -64,6 +64,7 @@ const MAX_TURN_CHARS: usize = 300;
 const SHARE: usize = 4;
 
 /// The minimum length of a summary. The longest clause with its speaker is shorter.
+#[cfg(test)]
 const LEAST_CHARS: usize = 200;
 
 impl ExtractiveSummarizer {
