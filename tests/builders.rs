@@ -236,7 +236,8 @@ fn result_has_the_id_and_the_step_of_its_call() {
     manager.add(asks.to_draft().unwrap()).unwrap();
     let drafts = [&first, &second].map(|call| ResultBuilder::response_to(call).success([image()]));
     manager.add_all(drafts.clone()).unwrap();
-    let steps = manager.records().iter().map(|record| record.metadata().decision().and_then(|it| it.step));
+    let records = manager.records();
+    let steps = records.iter().map(|record| record.metadata().decision().and_then(|it| it.step));
     assert!(steps.skip(1).all(|step| step == Some(4)));
     let id = first.id().clone();
     let (index, refused) = manager.add_all(drafts).unwrap_err();
