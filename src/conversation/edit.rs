@@ -48,8 +48,8 @@ impl<'a> Edit<'a> {
     }
 
     /// Adds background for the model, which nobody said, as a user message with the attribute
-    /// [`Hardcoded`](Attribute::Hardcoded). It asks for no answer, and the memory takes no facts from it. Returns the id of
-    /// the message.
+    /// [`Hardcoded`](Attribute::Hardcoded). The model need not answer it, and the memory takes no facts from it.
+    /// Returns the id of the message.
     pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         Ok(self.manager.add(Draft::background(contents))?.id())
     }

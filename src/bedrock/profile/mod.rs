@@ -1,8 +1,8 @@
 //! [`Profile`]: the differences between models on Bedrock.
 //!
-//! Owns what is known of models, as data: `service` has what AWS's machine-readable model says for all of them,
-//! `families` the differences by family, and `refusals` the refusals that were seen, each with a date and a link. It
-//! checks and repairs nothing.
+//! Owns the knowledge about models, as data: `service` has the limits of AWS's machine-readable model, which apply to
+//! all models, `families` the differences by family, and `refusals` the observed refusals, each with a date and a link.
+//! It checks and repairs nothing.
 
 mod families;
 mod refusals;
@@ -16,7 +16,7 @@ use super::identifier::Characters;
 
 /// The capabilities and limits of a model on Bedrock.
 ///
-/// [`for_model`](Self::for_model) knows many models. The default has the limits that Converse sets for all models.
+/// [`for_model`](Self::for_model) knows many models. The default has the limits of Converse for all models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Profile {
     /// Whether the model refuses a conversation that ends with the assistant. Other models continue it.
@@ -63,7 +63,7 @@ pub(in crate::bedrock) enum CachePlaces {
     Nowhere,
     /// In the system prompt, and after texts in messages.
     SystemAndTexts,
-    /// After the tools, in the system prompt, and anywhere in messages but after a document that is a text.
+    /// After the tools, in the system prompt, and anywhere in messages except after a document that is a text.
     Everywhere,
 }
 
@@ -94,8 +94,8 @@ impl Default for Profile {
 impl Profile {
     /// Returns the profile of a model, by its id or by the id or ARN of an inference profile.
     ///
-    /// Returns the default if the id does not name the model. The ARN of an application inference profile does not;
-    /// pass the id of its model instead. The default has no cache points.
+    /// Returns the default, which has no cache points, if the id does not name the model. The ARN of an application
+    /// inference profile does not name it; pass the id of its model instead.
     pub(crate) fn for_model(model_id: &str) -> Self {
         families::of(model_id)
     }

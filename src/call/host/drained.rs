@@ -1,11 +1,11 @@
-//! [`Drained`]: what is left after a host was drained.
+//! [`Drained`]: what is left over after a host was drained.
 
 use std::fmt;
 
 use crate::call::closing::Closed;
 use crate::log::{CallId, Unstored};
 
-/// The result of draining a [`CallHost`](super::CallHost). Its text is one line for an operator.
+/// The result of draining a [`CallHost`](super::CallHost). `Display` writes one line for an operator.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Drained {
