@@ -43,7 +43,7 @@ pub mod embedded;
 pub mod exchange;
 #[cfg(feature = "log")]
 pub mod log;
-pub mod manager;
+mod manager;
 #[cfg(feature = "call")]
 pub mod memory;
 pub mod message;

@@ -32,7 +32,9 @@ async fn refusal_is_logged_without_words_of_the_conversation() {
     manager.add_user(call.success("On Friday.")).unwrap();
     let tool = ToolSpec::new("get_parcel", "Looks up a parcel.", json!({"type": "object"})).unwrap();
     let window = manager.messages().map(|message| message.message().clone()).collect();
-    let mut answer = model.generate(ModelRequest { tools: [tool].into(), ..ModelRequest::new(window) });
+    let mut request = ModelRequest::new(window);
+    request.tools = [tool].into();
+    let mut answer = model.generate(request);
     while let Some(event) = answer.next().await {
         event.unwrap();
     }

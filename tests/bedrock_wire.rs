@@ -16,8 +16,12 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::{Document as SdkDocument, Number};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::Value;
-use verbale::bedrock::{ConverseRequest, to_document, to_json};
+use verbale::bedrock::{converse_input, to_json};
+use verbale::model::{ModelRequest, ToolSpec};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage};
+
+#[path = "fake_bedrock/document.rs"]
+mod documents;
 
 /// Keeps the body of the last request and answers with a greeting.
 #[derive(Debug, Clone, Default)]
@@ -113,7 +117,7 @@ fn cache_point() -> CachePointBlock {
 fn arguments() -> SdkDocument {
     let json = json!({"id": 7, "big": u64::MAX, "small": i64::MIN, "float": -0.1, "none": null, "yes": true,
         "list": [[], {}, "\"\\\n\u{1}é😀"]});
-    let SdkDocument::Object(mut entries) = to_document(&Value::try_from(json).unwrap()) else { unreachable!() };
+    let SdkDocument::Object(mut entries) = documents::document(json) else { unreachable!() };
     let floats = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.0, 1e300];
     let floats = floats.map(|float| SdkDocument::Number(Number::Float(float)));
     entries.insert("floats".into(), SdkDocument::Array(floats.into()));
@@ -225,16 +229,13 @@ fn citations() -> ContentBlock {
 #[test]
 fn request_keeps_its_order() {
     let schema = json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]});
-    let document = to_document(&Value::try_from(schema.clone()).unwrap());
-    let spec = ToolSpecification::builder().name("get_user").input_schema(ToolInputSchema::Json(document));
-    let tools = ToolConfiguration::builder().tools(Tool::ToolSpec(spec.build().unwrap())).build().unwrap();
-    let input = ConverseRequest::new("model")
-        .tools(tools)
-        .messages(vec![message(ConversationRole::User, [ContentBlock::Text("Hi".into())])])
-        .summary(Some("The caller is <Mia>."))
-        .system("You answer the phone.")
-        .into_input()
-        .unwrap();
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("Hi").unwrap();
+    let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
+    request.tools = [ToolSpec::new("get_user", "", schema.clone()).unwrap()].into();
+    request.memory = Some("The caller is <Mia>.".into());
+    request.system.push("You answer the phone.".into());
+    let input = converse_input("model", &request).unwrap();
     let [_, SystemContentBlock::Text(summary)] = input.system() else { panic!("not two texts") };
     let summary = summary.clone();
     assert!(summary.ends_with("<record_of_the_call>\nThe caller is &lt;Mia&gt;.\n</record_of_the_call>"), "{summary}");

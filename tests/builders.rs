@@ -4,28 +4,33 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aws_sdk_bedrockruntime::types::{
-    ContentBlock, Message, Tool, ToolConfiguration, ToolInputSchema, ToolSpecification,
-};
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::{ContentBlock, Message};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
+use serde_json::json;
+use verbale::bedrock::{converse_input, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
+use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
-    Decision { step: Some(step), ..Decision::default() }
+    let mut decision = Decision::default();
+    decision.step = Some(step);
+    decision
 }
 
 fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
-    Decision { step: Some(step), decided_by: Some(policy.into()), role_hint: role_hint.into() }
+    let mut decision = decision(step);
+    (decision.decided_by, decision.role_hint) = (Some(policy.into()), role_hint.into());
+    decision
 }
 
 fn greeting() -> Media {
@@ -142,8 +147,7 @@ fn builder_example_of_the_design_runs() {
     assert!(texts[0].contains("girl wearing a hat") && texts[1].contains("fancy dress"), "{texts:?}");
     assert!(texts[2].starts_with("Take the dress") && raw[1].content()[3].is_tool_use() && raw.len() == 3);
     assert!(raw[2].content()[0].is_tool_result());
-    let input = request(raw).into_input().unwrap();
-    assert_eq!(validate(&input, &Profile::for_model("anthropic.claude-sonnet-5")), []);
+    assert_eq!(validate(&request(&manager)), []);
 }
 
 #[test]
@@ -215,25 +219,26 @@ fn result_has_the_id_and_the_step_of_its_call() {
     let mut asks = MessageBuilder::next_step(3);
     let first = asks.add_tool_call("find_dress", Value::Null).unwrap();
     let second = asks.add_tool_call("find_hat", Value::Null).unwrap();
-    let of = |policy: &str| decision_of(4, policy, RoleHint::Tool);
-    let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
+    let of = |policy: &str| {
+        let mut decision = decision_of(4, policy, RoleHint::Tool);
+        decision.step = None;
+        decision
+    };
+    let found = ResultBuilder::response_to(&first).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
-    let late = ResultBuilder::response_to(&second).of_step(4).policy(ResultBuilder::RUNTIME);
+    let late = ResultBuilder::response_to(&second).policy("runtime");
     let error = ToolError::new("no answer").with_type("Timeout").with_retryable(true);
     let expected = Draft::new(Role::User, second.failure(error)).with_decision(of("runtime"));
     assert_eq!(late.error("Timeout", "no answer", true), expected);
 
-    // One draft answers each call of a message.
+    // The manager gives each result the step of its call.
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let entry = manager.add(asks.to_draft().unwrap()).unwrap().id();
-    let message = manager.entry(&entry).unwrap().message().clone();
-    let answers: Vec<_> = ResultBuilder::responses_to(&message).collect();
-    assert_eq!(answers.len(), 2);
-    let drafts: Vec<_> = answers.into_iter().map(|answer| answer.success([image()])).collect();
-    for (draft, (call, policy)) in drafts.iter().zip([(&first, "find_dress"), (&second, "find_hat")]) {
-        assert_eq!(draft, &Draft::new(Role::User, call.success([image()])).with_decision(of(policy)));
-    }
+    manager.add(asks.to_draft().unwrap()).unwrap();
+    let drafts = [&first, &second].map(|call| ResultBuilder::response_to(call).success([image()]));
     manager.add_all(drafts.clone()).unwrap();
+    let records = manager.records();
+    let steps = records.iter().map(|record| record.metadata().decision().and_then(|it| it.step));
+    assert!(steps.skip(1).all(|step| step == Some(4)));
     let id = first.id().clone();
     let (index, refused) = manager.add_all(drafts).unwrap_err();
     assert_eq!(
@@ -387,9 +392,9 @@ impl World {
             }
             Built::Answered { .. } if self.open.is_empty() => return,
             Built::Answered { call, fails, image: with_image } => {
-                let (call, step) = self.open.remove(call.index(self.open.len()));
+                let (call, _) = self.open.remove(call.index(self.open.len()));
                 self.answered.insert(call.id().to_string());
-                let answer = ResultBuilder::response_to(&call).of_step(step);
+                let answer = ResultBuilder::response_to(&call);
                 let answer = labels.policy.into_iter().fold(answer, ResultBuilder::policy);
                 match (fails, with_image) {
                     (true, _) => Ok(answer.error("Timeout", "no answer", true)),
@@ -411,11 +416,10 @@ impl World {
     }
 }
 
-fn request(messages: Vec<Message>) -> ConverseRequest {
-    let schema = ToolInputSchema::Json(to_document(&Value::map([("type", "object")]).unwrap()));
-    let tool = ToolSpecification::builder().name("find_dress").input_schema(schema).build().unwrap();
-    let tools = ToolConfiguration::builder().tools(Tool::ToolSpec(tool)).build().unwrap();
-    ConverseRequest::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0").messages(messages).tools(tools)
+fn request<W: MessageWrapper>(manager: &MessagesManager<W>) -> ConverseInput {
+    let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
+    request.tools = [ToolSpec::new("find_dress", "", json!({"type": "object"})).unwrap()].into();
+    converse_input("anthropic.claude-sonnet-5", &request).unwrap()
 }
 
 fn ids(messages: &[Message], id: impl Fn(&ContentBlock) -> Option<String>) -> BTreeSet<String> {
@@ -428,7 +432,6 @@ proptest! {
     #[test]
     fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), labels()), 1..30)) {
         let mut world = World::new();
-        let profile = Profile::for_model("anthropic.claude-sonnet-5");
         // The client repairs the end of a conversation and the number of its attachments.
         let repaired = ["ends-with-user", "text-trailing-space", "attachments-number", "document-number"];
         for (built, continues, labels) in &steps {
@@ -439,8 +442,7 @@ proptest! {
             let answered = ids(&raw, |block| block.as_tool_result().ok().map(|result| result.tool_use_id.clone()));
             prop_assert_eq!(&answered, &world.answered);
             if !raw.is_empty() {
-                let input = request(raw).into_input().unwrap();
-                let mut violations = validate(&input, &profile);
+                let mut violations = validate(&request(&world.manager));
                 violations.retain(|violation| !repaired.contains(&violation.rule()));
                 prop_assert_eq!(violations, []);
             }

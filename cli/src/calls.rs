@@ -14,6 +14,8 @@ const PAGE: u16 = 1_000;
 pub struct Calls<'a> {
     log: &'a Log,
     query: CallQuery,
+    /// The end of the last page.
+    after: Option<Cursor>,
     page: VecDeque<CallHeader>,
     unreadable: VecDeque<LogError>,
     is_last: bool,
@@ -34,12 +36,11 @@ pub enum Found {
 impl<'a> Calls<'a> {
     pub fn of_day(log: &'a Log, day: Option<Day>, tenant: Option<String>) -> Result<Self, Failure> {
         let day = day.ok_or_else(|| Failure::Usage("name a call, or a --day".to_owned()))?;
-        let mut query = CallQuery::of_day(day);
-        query.tenant = tenant.map(Tenant::new).transpose()?;
-        query.limit = PAGE;
+        let query = CallQuery::of_day(day).with_tenant(tenant.map(Tenant::new).transpose()?).with_limit(PAGE);
         Ok(Self {
             log,
             query,
+            after: None,
             page: VecDeque::new(),
             unreadable: VecDeque::new(),
             is_last: false,
@@ -49,7 +50,8 @@ impl<'a> Calls<'a> {
 
     /// Continues after the calls before a cursor.
     pub fn resume_at(&mut self, after: Cursor) {
-        self.query.after = Some(after);
+        self.query = self.query.clone().with_after(after.clone());
+        self.after = Some(after);
     }
 
     /// Returns the next call. A call that was erased since it was listed is left out.
@@ -66,7 +68,7 @@ impl<'a> Calls<'a> {
                 if self.is_last {
                     return Ok(None);
                 }
-                if let Some(after) = self.query.after.clone().filter(|_| !self.has_ended_page) {
+                if let Some(after) = self.after.clone().filter(|_| !self.has_ended_page) {
                     self.has_ended_page = true;
                     return Ok(Some(Found::PageEnd(after)));
                 }
@@ -87,7 +89,9 @@ impl<'a> Calls<'a> {
         let page = self.log.list_calls(&self.query).await?;
         self.is_last = page.next.is_none();
         (self.page, self.unreadable) = (page.calls.into(), page.unreadable.into());
-        self.query.after = page.next;
+        if let Some(after) = page.next.clone() {
+            self.resume_at(after);
+        }
         self.has_ended_page = false;
         Ok(())
     }

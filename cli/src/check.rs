@@ -5,9 +5,10 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use verbale::bedrock::{BedrockMessage, ConverseRequest, Profile, validate};
+use verbale::bedrock::{BedrockMessage, converse_input, validate};
 use verbale::conversation::ToolOutcome;
 use verbale::log::{CallId, Day, LogError, LoggedCall};
+use verbale::model::ModelRequest;
 use verbale::{MessageWrapper, MessagesManager};
 
 use crate::calls::{Calls, Found};
@@ -187,11 +188,11 @@ fn outcomes(conversation: &MessagesManager<BedrockMessage>) -> Vec<(String, Opti
 
 /// Returns the rules that the window breaks, as Bedrock words them.
 fn refusals(conversation: &MessagesManager<BedrockMessage>) -> Result<Vec<String>, String> {
-    let refused = |error: &dyn std::fmt::Display| format!("the window cannot be converted for Bedrock: {error}");
-    let messages = conversation.to_raw().map_err(|error| refused(&error))?;
-    if messages.is_empty() {
+    let window: Vec<_> = conversation.messages().map(|message| message.message().clone()).collect();
+    if window.is_empty() {
         return Ok(Vec::new());
     }
-    let input = ConverseRequest::new("model").messages(messages).into_input().map_err(|error| refused(&error))?;
-    Ok(validate(&input, &Profile::default()).iter().map(ToString::to_string).collect())
+    let input = converse_input("model", &ModelRequest::new(window))
+        .map_err(|error| format!("the window cannot be converted for Bedrock: {error}"))?;
+    Ok(validate(&input).iter().map(ToString::to_string).collect())
 }

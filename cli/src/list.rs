@@ -137,7 +137,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
                 note(&format!("there may be more: add --after {next}"));
                 return Ok(status);
             }
-            Some(next) => query.after = Some(next),
+            Some(next) => query = query.with_after(next),
             None => break,
         }
     }
@@ -150,19 +150,17 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
 impl Arguments {
     fn query(&self) -> Result<CallQuery, Failure> {
         let tenant = self.tenant.as_deref().map(Tenant::new).transpose()?;
-        let mut query = match (&self.caller, &self.salt) {
+        let query = match (&self.caller, &self.salt) {
             (Some(number), Some(salt)) => CallQuery::of_caller(tenant, CallerId::new(number, salt.as_bytes())?),
             _ => {
-                let mut query = CallQuery::of_day(self.day.unwrap_or_else(|| Day::of_ms(SystemClock.now_ms())));
-                query.tenant = tenant;
-                query
+                let day = self.day.unwrap_or_else(|| Day::of_ms(SystemClock.now_ms()));
+                CallQuery::of_day(day).with_tenant(tenant)
             }
         };
         // Without filters, a page ends where the list ends, and `--after` continues there.
         let of_a_page = u16::try_from(self.limit).unwrap_or(PAGE).clamp(1, PAGE);
-        query.limit = if self.state.is_none() && self.outcome.is_none() { of_a_page } else { PAGE };
-        query.after.clone_from(&self.after);
-        Ok(query)
+        let limit = if self.state.is_none() && self.outcome.is_none() { of_a_page } else { PAGE };
+        Ok(query.with_limit(limit).with_after(self.after.clone()))
     }
 
     fn matches(&self, header: &CallHeader) -> bool {

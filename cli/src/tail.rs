@@ -129,8 +129,7 @@ impl Arguments {
         printed: &mut Printed,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let mut query = CallQuery::of_day(Day::of_ms(SystemClock.now_ms()));
-        query.tenant = tenant.cloned();
+        let mut query = CallQuery::of_day(Day::of_ms(SystemClock.now_ms())).with_tenant(tenant.cloned());
         loop {
             let page = log.list_calls(&query).await?;
             for header in page.calls {
@@ -140,10 +139,8 @@ impl Arguments {
                     printed.lines.retain(|(call_id, _), _| !has_ended || call_id != header.call_id());
                 }
             }
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok(());
-            }
+            let Some(next) = page.next else { return Ok(()) };
+            query = query.with_after(next);
         }
     }
 }

@@ -5,6 +5,7 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::{Builder, ProvideCredentials};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::memory::ModelSummarizer;
+use verbale::model::Inference;
 use verbale::testing::FakeBedrock;
 
 use crate::error::CallError;
@@ -46,7 +47,7 @@ impl Models {
     }
 
     fn of(turns: Builder, summaries: Builder, model: &str) -> Self {
-        let settings = BedrockSettings::new(model).with_max_tokens(MAX_TOKENS);
+        let settings = BedrockSettings::new(model).with_inference(Inference::default().with_max_tokens(MAX_TOKENS));
         let summaries = BedrockModel::for_summaries(Client::from_conf(summaries.build()), BedrockSettings::new(model));
         Self {
             turns: BedrockModel::for_turns(Client::from_conf(turns.build()), settings),

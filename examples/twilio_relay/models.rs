@@ -6,6 +6,7 @@ use aws_sdk_bedrockruntime::config::Builder;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::CallBuilder;
 use verbale::memory::ModelSummarizer;
+use verbale::model::Inference;
 use verbale::testing::FakeBedrock;
 
 use super::error::RelayError;
@@ -46,7 +47,10 @@ impl Models {
     pub fn call(&self) -> CallBuilder {
         let settings = BedrockSettings::new(&self.model);
         let summaries = BedrockModel::for_summaries(self.summaries.clone(), settings.clone());
-        CallBuilder::new(BedrockModel::for_turns(self.turns.clone(), settings.with_max_tokens(MAX_TOKENS)))
-            .summarizer(ModelSummarizer::new(summaries))
+        CallBuilder::new(BedrockModel::for_turns(
+            self.turns.clone(),
+            settings.with_inference(Inference::default().with_max_tokens(MAX_TOKENS)),
+        ))
+        .summarizer(ModelSummarizer::new(summaries))
     }
 }

@@ -94,7 +94,8 @@ pub async fn serve(arguments: &Arguments) -> Result<(), RelayError> {
     let served = tokio::time::timeout(GOODBYE_TIMEOUT, server).await;
     drop(program);
     let unstored = log.stop(GOODBYE_TIMEOUT).await;
-    let unstored = unstored.max(drained.unstored.len() + drained.left_open.len() + drained.not_accepted.len());
+    let refused = drained.closed.iter().filter(|(_, closed)| closed.not_accepted.is_some()).count();
+    let unstored = unstored.max(drained.unstored.len() + drained.left_open.len() + refused);
     match served {
         Ok(Ok(Err(error))) => Err(RelayError::Server(error)),
         _ if unstored > 0 => Err(RelayError::Unstored(unstored)),

@@ -11,16 +11,7 @@ use crate::message::{MessageError, Number, Value};
 ///
 /// Values that JSON cannot express become strings. Bytes become base64. A number becomes its digits if no `i64`, `u64`
 /// or `f64` holds it exactly.
-///
-/// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use verbale::{Value, bedrock::to_document};
-///
-/// let schema = Value::try_from(serde_json::json!({"type": "object", "required": ["id"]}))?;
-/// assert!(to_document(&schema).is_object());
-/// # Ok(()) }
-/// ```
-pub fn to_document(value: &Value) -> Document {
+pub(super) fn to_document(value: &Value) -> Document {
     match value {
         Value::Null => Document::Null,
         Value::Bool(bool) => Document::Bool(*bool),
@@ -51,7 +42,7 @@ fn number_document(number: &Number) -> Document {
 ///
 /// Returns [`MessageError`] if a number is NaN, infinite or outside DynamoDB's range, or if the document is nested more than
 /// 32 levels deep.
-pub fn from_document(document: &Document) -> Result<Value, MessageError> {
+pub(super) fn from_document(document: &Document) -> Result<Value, MessageError> {
     Ok(match document {
         Document::Null => Value::Null,
         Document::Bool(bool) => Value::Bool(*bool),

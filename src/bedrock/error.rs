@@ -13,24 +13,25 @@ pub struct BedrockError(Reason);
 enum Reason {
     #[error(
         "message {0} is a {1} message, and Converse accepts only user and assistant messages: send the manager's \
-         `messages()`, and the summary with `ConverseRequest::summary`"
+         `messages()`, and the summary as `ModelRequest::memory`"
     )]
     Role(MessageId, Role),
     #[error("message {0} has no contents that the model can read: leave it out of the window")]
     Empty(MessageId),
+    #[error("max_tokens is larger than 2,147,483,647")]
+    MaxTokens,
     #[error("the SDK did not build {0}")]
     Build(&'static str, #[source] Box<BuildError>),
 }
 
 impl BedrockError {
-    /// Returns the message that Converse does not accept, which can be left out of the request.
-    ///
-    /// Returns `None` if the SDK refused to build a value.
-    pub fn message_id(&self) -> Option<MessageId> {
-        match self.0 {
-            Reason::Role(id, _) | Reason::Empty(id) => Some(id),
-            Reason::Build(..) => None,
-        }
+    /// Whether Converse does not accept a message, which can be left out of the request.
+    pub(super) fn is_of_a_message(&self) -> bool {
+        matches!(self.0, Reason::Role(..) | Reason::Empty(_))
+    }
+
+    pub(super) fn max_tokens() -> Self {
+        Self(Reason::MaxTokens)
     }
 
     pub(super) fn role(id: MessageId, role: Role) -> Self {

@@ -24,7 +24,7 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 ///
 /// The prompt hint of an image or a video is a text before it: `[image "the receipt"]`. The format of bytes is their
 /// [detected type](crate::message::Media::known_type), not the declared one. Arguments that JSON cannot express become
-/// strings, as [`to_document`](super::to_document) describes.
+/// strings: bytes become base64, and a number its digits if no `i64`, `u64` or `f64` holds it exactly.
 ///
 /// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come
 /// first in their message and tool calls last, as Claude requires. A document without a text beside it gets a text.

@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::bedrock::document::document_json;
-    use crate::bedrock::to_document;
+    use crate::bedrock::document::to_document;
     use crate::message::Value;
 
     fn fitted(schema: Json, model_id: &str) -> (Json, Vec<String>) {

@@ -3,6 +3,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::document::to_document;
+use super::profile::Profile;
+use super::request::ConverseRequest;
+use super::validate::validate_for;
 use super::*;
 use crate::message::{
     Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Position, ResultContent, Role, Source,
@@ -107,7 +111,7 @@ proptest! {
         // Repair handles contents that only some models accept.
         let mut profile = Profile::claude();
         (profile.supports_videos, profile.supports_s3) = (true, true);
-        prop_assert_eq!(validate(&request.into_input().unwrap(), &profile), []);
+        prop_assert_eq!(validate_for(&request.into_input().unwrap(), &profile), []);
     }
 }
 

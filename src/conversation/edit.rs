@@ -37,11 +37,6 @@ impl<'a> Edit<'a> {
         Ok(self.entry(id)?.set_data(key, value)?)
     }
 
-    /// Removes custom data of a message, and returns it.
-    pub fn remove_data(&mut self, id: &MessageId, key: &str) -> Result<Option<Value>, ConversationError> {
-        Ok(self.entry(id)?.remove_data(key))
-    }
-
     /// Adds an attribute, which marks a message. Returns whether the attribute is new.
     pub fn add_attribute(&mut self, id: &MessageId, attribute: Attribute) -> Result<bool, ConversationError> {
         Ok(self.entry(id)?.add_attribute(attribute))
@@ -57,12 +52,6 @@ impl<'a> Edit<'a> {
     /// Returns the id of the message.
     pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         Ok(self.manager.add(Draft::background(contents))?.id())
-    }
-
-    /// Adds system instructions. Requests place them like those of
-    /// [`Conversation::add_system`](super::Conversation::add_system). Returns the id of the message.
-    pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
-        Ok(self.manager.add_system(contents)?.id())
     }
 
     fn entry(&mut self, id: &MessageId) -> Result<Entry<'_, PlainMessage>, ConversationError> {

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::time::Duration;
 
 use super::builder::BuildProblem;
 use super::config::ConfigError;
@@ -45,8 +44,6 @@ pub enum ConversationErrorKind {
     /// marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and runs none of its tool calls. If the answer was
     /// cut off, [`stop_reason`](ConversationError::stop_reason) has the reason.
     NoAnswer,
-    /// The answer was not complete at the deadline. The conversation keeps the text so far.
-    TimedOut,
     /// The log failed; [`log_error`](ConversationError::log_error) has the reason. If the end of a conversation is not
     /// logged, records that the log lacks are only in memory.
     Log,
@@ -83,7 +80,6 @@ impl ConversationError {
             | Problem::TooManyToolRounds { .. }
             | Problem::ModelPanicked
             | Problem::Misfit { .. } => ConversationErrorKind::NoAnswer,
-            Problem::TimedOut { .. } => ConversationErrorKind::TimedOut,
             Problem::Log(_) => ConversationErrorKind::Log,
         }
     }
@@ -157,8 +153,6 @@ pub(crate) enum Problem {
         if *is_json { "valid JSON of another shape" } else { "not JSON" }
     )]
     Misfit { line: usize, column: usize, is_json: bool },
-    #[error("the answer was not complete after {} ms; allow more time, or run the conversation again", after.as_millis())]
-    TimedOut { after: Duration },
     #[error(transparent)]
     Log(#[from] LogError),
     #[error(transparent)]

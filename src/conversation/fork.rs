@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use crate::log::CallId;
 use crate::manager::{ManagerError, Refusal};
-use crate::message::{Contents, ForkedFrom, MessageId, PlainMessage};
+use crate::message::{Contents, MessageId, PlainMessage};
 use crate::turn::{Core, Host, Manager};
 
 impl Conversation {
@@ -21,7 +21,7 @@ impl Conversation {
     /// let other = call.fork_edited(&asked, "Where is my letter?", CallId::new("CA1-2")?)?;
     /// assert_eq!(other.read(|manager| manager.message_count()), 1);
     /// assert_eq!(call.read(|manager| manager.message_count()), 2);
-    /// assert_eq!(*other.lineage()[0].conversation, *"CA1");
+    /// other.read(|manager| assert_eq!(*manager.lineage()[0].conversation, *"CA1"));
     /// # Ok(()) }
     /// ```
     ///
@@ -46,11 +46,6 @@ impl Conversation {
         id: CallId,
     ) -> Result<Self, ManagerError> {
         self.fork_with(id, |manager| manager.edit(message, contents, self.id().as_str()))
-    }
-
-    /// Returns the conversations that this one was forked from, the direct source first.
-    pub fn lineage(&self) -> Vec<ForkedFrom> {
-        self.read(|manager| manager.lineage().into_iter().cloned().collect())
     }
 
     /// Creates a conversation from a fork of the manager.

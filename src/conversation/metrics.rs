@@ -30,10 +30,8 @@ pub struct CallMetrics {
     /// The number of summaries that an extractive one replaced, because the summarizer failed or paused, or because the
     /// window was at its limit.
     pub summaries_replaced: u32,
-    /// The number of summaries that were dropped because they saved too little.
-    pub summaries_skipped: u32,
-    /// The number of summaries that were dropped because their messages had changed.
-    pub summaries_stale: u32,
+    /// The number of summaries that were dropped, because they saved too little or because their messages had changed.
+    pub summaries_dropped: u32,
     /// The tokens of all replies.
     pub usage: Usage,
     /// The tokens of all summaries, dropped ones included.
@@ -99,12 +97,13 @@ impl CallMetrics {
                 *match outcome {
                     SummaryOutcome::Applied => &mut self.summaries_applied,
                     SummaryOutcome::Replaced(_) => &mut self.summaries_replaced,
-                    SummaryOutcome::Stale => &mut self.summaries_stale,
-                    SummaryOutcome::Skipped => &mut self.summaries_skipped,
+                    SummaryOutcome::Dropped(_) => &mut self.summaries_dropped,
                 } += 1;
             }
-            CallEvent::Submitted { records } => self.submitted += u64::from(*records),
-            CallEvent::NotSubmitted => self.not_submitted += 1,
+            CallEvent::Submitted { records, is_complete } => {
+                self.submitted += u64::from(*records);
+                self.not_submitted += u32::from(!is_complete);
+            }
             CallEvent::Closed { after_ms } => self.length_ms = Some(*after_ms),
         }
     }
@@ -126,7 +125,7 @@ impl CallMetrics {
 
     /// Returns how many bytes of the replies the caller heard. A reply counts as heard if its playback was neither
     /// reported nor estimated.
-    pub fn heard_bytes(&self) -> u64 {
+    fn heard_bytes(&self) -> u64 {
         self.earlier.1 + self.replies.values().map(Reply::heard).sum::<u64>()
     }
 
@@ -176,9 +175,9 @@ impl fmt::Display for CallMetrics {
         }
         let Self { tool_calls, tools_failed, tools_unknown, .. } = self;
         writeln!(f, "tools         called {tool_calls}, failed {tools_failed}, unknown {tools_unknown}")?;
-        let Self { summaries_applied, summaries_replaced, summaries_skipped, summaries_stale, .. } = self;
+        let Self { summaries_applied, summaries_replaced, summaries_dropped, .. } = self;
         write!(f, "summaries     applied {summaries_applied}, replaced {summaries_replaced}, ")?;
-        writeln!(f, "skipped {summaries_skipped}, stale {summaries_stale}")?;
+        writeln!(f, "dropped {summaries_dropped}")?;
         writeln!(f, "tokens        {}", Tokens(&self.usage))?;
         writeln!(f, "  summaries   {}", Tokens(&self.summary_usage))?;
         write!(f, "log           records submitted {}, submissions refused {}", self.submitted, self.not_submitted)
@@ -268,7 +267,7 @@ mod tests {
             tool_finished(ToolOutcome::NotRun),
             CallEvent::ReplyEnded { speech: first, end: ReplyEnd::Complete(StopReason::EndTurn), generated_bytes: 100 },
             CallEvent::Used { usage: usage(1_000, 600, 100, 50) },
-            CallEvent::Submitted { records: 2 },
+            CallEvent::Submitted { records: 2, is_complete: true },
             CallEvent::SummaryStarted { messages: 6 },
             CallEvent::TurnStarted { speech: second },
             CallEvent::FirstToken { speech: second, after_ms: 200 },
@@ -279,13 +278,13 @@ mod tests {
             CallEvent::Used { usage: usage(1_000, 0, 0, 40) },
             CallEvent::Heard { speech: second, heard_bytes: 20 },
             summary(SummaryOutcome::Applied, usage(500, 0, 0, 90)),
-            summary(SummaryOutcome::Stale, usage(500, 0, 0, 80)),
+            summary(SummaryOutcome::STALE, usage(500, 0, 0, 80)),
             summary(SummaryOutcome::Replaced(Some(Failure::Throttled)), usage(0, 0, 0, 0)),
             summary(SummaryOutcome::Replaced(None), usage(0, 0, 0, 0)),
-            summary(SummaryOutcome::Skipped, usage(0, 0, 0, 0)),
+            summary(SummaryOutcome::SKIPPED, usage(0, 0, 0, 0)),
             CallEvent::AskedToRepeat { speech: SpeechId(3) },
-            CallEvent::NotSubmitted,
-            CallEvent::Submitted { records: 7 },
+            CallEvent::Submitted { records: 0, is_complete: false },
+            CallEvent::Submitted { records: 7, is_complete: true },
             CallEvent::Closed { after_ms: 61_042 },
         ]
     }
@@ -299,7 +298,7 @@ mod tests {
         heard         120 of 180 bytes
         models        switched 1
         tools         called 1, failed 1, unknown 2
-        summaries     applied 1, replaced 2, skipped 1, stale 1
+        summaries     applied 1, replaced 2, dropped 2
         tokens        2000 in (600 read from the cache, 100 written to it), 90 out
           summaries   1000 in (0 read from the cache, 0 written to it), 170 out
         log           records submitted 9, submissions refused 1
@@ -310,7 +309,7 @@ mod tests {
         first token   not measured
         heard         0 of 0 bytes
         tools         called 0, failed 0, unknown 0
-        summaries     applied 0, replaced 0, skipped 0, stale 0
+        summaries     applied 0, replaced 0, dropped 0
         tokens        0 in (0 read from the cache, 0 written to it), 0 out
           summaries   0 in (0 read from the cache, 0 written to it), 0 out
         log           records submitted 0, submissions refused 0

@@ -1,17 +1,13 @@
 //! [`Prompt`]: messages and settings for a conversation, as a value.
 
 use std::fmt;
-use std::time::Duration;
-
-use tokio::time::timeout_at;
 
 use super::apply::Speech;
 use super::config::{Config, Models};
 use super::deltas::Deltas;
-use super::error::{ConversationError, Problem};
+use super::error::ConversationError;
 use super::run::Run;
 use super::shared::Conversation;
-use crate::clock::from_now;
 use crate::message::{Content, Contents, Draft, Role, Text, Value};
 use crate::model::Tool;
 
@@ -179,25 +175,12 @@ impl Prompt {
 
     /// Applies the prompt, runs the conversation, and returns the final text.
     ///
-    /// Dropping the future drops the [run](Run). Returns the errors of [`apply`](Self::apply) and of [`Run`]. While
+    /// Dropping the future drops the [run](Run), so [`tokio::time::timeout`] bounds it. Returns the errors of [`apply`](Self::apply) and of [`Run`]. While
     /// another run or a live call owns the turns, nothing is applied.
     pub async fn prompt(&self) -> Result<Text, ConversationError> {
         let mut run = self.begin()?;
         let text = run.final_text().await?;
         run.next().await;
-        Ok(text)
-    }
-
-    /// Applies the prompt, runs the conversation, and returns the final text, within a time.
-    ///
-    /// Returns [`TimedOut`](super::ConversationErrorKind::TimedOut) at the deadline, and the errors of
-    /// [`prompt`](Self::prompt).
-    pub async fn prompt_timeout(&self, timeout: Duration) -> Result<Text, ConversationError> {
-        let until = from_now(timeout);
-        let mut run = self.begin()?;
-        let text = timeout_at(until, run.final_text()).await.map_err(|_| Problem::TimedOut { after: timeout })??;
-        // The text is complete, so it does not matter whether the stream ends in time.
-        let _ = timeout_at(until, run.next()).await;
         Ok(text)
     }
 

@@ -71,10 +71,12 @@ impl Observer for MetricsObserver {
             }
             CallEvent::Repaired { repairs } => counter!("verbale_repairs_total").increment((*repairs).into()),
             CallEvent::OverBudget { .. } => counter!("verbale_over_budget_total").increment(1),
-            CallEvent::Submitted { records } => {
-                counter!("verbale_records_submitted_total").increment((*records).into())
+            CallEvent::Submitted { records, is_complete } => {
+                counter!("verbale_records_submitted_total").increment((*records).into());
+                if !is_complete {
+                    counter!("verbale_submissions_refused_total").increment(1);
+                }
             }
-            CallEvent::NotSubmitted => counter!("verbale_submissions_refused_total").increment(1),
             CallEvent::LogLevel { durability } => {
                 counter!("verbale_log_levels_total", "level" => level_word(*durability)).increment(1);
             }
@@ -110,8 +112,7 @@ fn summary_word(outcome: &SummaryOutcome) -> &'static str {
     match outcome {
         SummaryOutcome::Applied => "applied",
         SummaryOutcome::Replaced(_) => "replaced",
-        SummaryOutcome::Stale => "stale",
-        SummaryOutcome::Skipped => "skipped",
+        SummaryOutcome::Dropped(reason) => reason,
     }
 }
 

@@ -125,11 +125,8 @@ impl State {
         let events = &mut self.core.events;
         match writer.submit_open(&mut self.core.manager, open_from) {
             Ok(Submitted { records, is_full, .. }) => {
-                if records > 0 {
-                    events.push(CallEvent::Submitted { records: count(records) });
-                }
-                if is_full {
-                    events.push(CallEvent::NotSubmitted);
+                if records > 0 || is_full {
+                    events.push(CallEvent::Submitted { records: count(records), is_complete: !is_full });
                 }
                 if std::mem::take(&mut self.core.is_to_be_stored) {
                     writer.store_soon();
@@ -140,7 +137,7 @@ impl State {
                     tracing::error!(call_id = ?writer.lease().call_id(), %error, "the log accepts nothing more of the call; the conversation continues in memory only");
                     self.not_logged = Some(error);
                 }
-                events.push(CallEvent::NotSubmitted);
+                events.push(CallEvent::Submitted { records: 0, is_complete: false });
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::manager::Summarizing;
 use crate::memory::ExtractiveSummarizer;
 use crate::message::{Message, RequestRecord};
-use crate::model::{Failure, ModelError, Partial, Summary, Usage, Wait};
+use crate::model::{Failure, ModelError, Partial, Summary, Usage, wait};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryOutcome, count};
 
@@ -30,6 +30,8 @@ pub(super) struct Summaries {
     saves_too_little: bool,
 }
 
+/// The longest time that a summariser gets.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause after failures.
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
 
@@ -81,7 +83,7 @@ impl Conversation {
 
 async fn make(conversation: Conversation, summarizing: Summarizing, config: Config, is_paused: bool) {
     let started = Instant::now();
-    let deadline = config.summary_timeout();
+    let deadline = TIMEOUT;
     let made = if is_paused {
         None
     } else {
@@ -94,7 +96,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         Some(match made {
             Ok(Ok(made)) => made,
             Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
-            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after: deadline })),
+            Err(_) => Err(error(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after: deadline })),
         })
     };
     conversation.with_state(|state| {
@@ -146,14 +148,14 @@ fn apply(
         Ok(summary) if !is_worth_it(core, summarizing, &summary) => {
             summaries.failed(backoff);
             summaries.saves_too_little = true;
-            return SummaryOutcome::Skipped;
+            return SummaryOutcome::SKIPPED;
         }
         Ok(summary) => match core.manager.add_summary(summary.text, summarizing) {
             Ok(_) => {
                 (summaries.failures, summaries.paused_until) = (0, None);
                 return SummaryOutcome::Applied;
             }
-            Err(error) if error.is_stale() => return SummaryOutcome::Stale,
+            Err(error) if error.is_stale() => return SummaryOutcome::STALE,
             Err(error) => {
                 tracing::warn!(%error, "the conversation refused a summary; the extractive one replaces it");
                 Failure::Malformed(format!("the summary is refused: {error}"))
@@ -172,12 +174,12 @@ fn apply(
 fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<Failure>) -> SummaryOutcome {
     let summary = ExtractiveSummarizer::for_memory(core.setup.memory).summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
-        return SummaryOutcome::Skipped;
+        return SummaryOutcome::SKIPPED;
     }
     match core.manager.add_summary(summary.text, summarizing) {
         Ok(_) => SummaryOutcome::Replaced(failure),
         // The summary is neither blank nor of another conversation, so it must be stale.
-        Err(_) => SummaryOutcome::Stale,
+        Err(_) => SummaryOutcome::STALE,
     }
 }
 

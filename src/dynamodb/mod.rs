@@ -1,6 +1,6 @@
 //! The log in DynamoDB: records as items, the table, and [`DynamoLog`].
 //!
-//! This module owns the form of stored items ([`to_items`]) and one rule of writing: a record replaces only an older
+//! This module owns the form of stored items ([`Item`]) and one rule of writing: a record replaces only an older
 //! revision of the same message. The table therefore ends up the same, in whatever order and however often records are
 //! written. The module never retries, never queues, and does not depend on managers or models.
 //!
@@ -85,7 +85,10 @@ mod zstd;
 pub use client::log_client;
 pub use contents::DynamoContents;
 pub use cost::Cost;
-pub use item::{Item, from_item, to_items};
+#[doc(hidden)]
+pub use item::to_items;
+pub use item::{Item, from_item};
 pub use log::{DynamoLog, Layout};
+#[doc(hidden)]
 pub use size::item_size;
 pub use table::{create_table, table_definition};

@@ -13,19 +13,14 @@ use super::{CallHeader, CallId, CallerId, Day, LogError, Tenant};
 /// ```
 /// use verbale::log::{CallQuery, Day};
 ///
-/// let mut query = CallQuery::of_day(Day::of_ms(1_744_815_823_058));
-/// query.limit = 20;
+/// let query = CallQuery::of_day(Day::of_ms(1_744_815_823_058)).with_limit(20);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct CallQuery {
     pub(crate) calls: CallsOf,
-    /// The tenant of the calls; `None` lists the calls without a tenant, not those of all tenants.
-    pub tenant: Option<Tenant>,
-    /// The maximum number of calls on a page; 0 counts as 1.
-    pub limit: u16,
-    /// The [`next`](CallPage::next) cursor of the previous page; `None` for the first page.
-    pub after: Option<Cursor>,
+    pub(crate) tenant: Option<Tenant>,
+    pub(crate) limit: u16,
+    pub(crate) after: Option<Cursor>,
 }
 
 /// The calls that a query lists.
@@ -46,6 +41,24 @@ impl CallQuery {
     /// Creates a query for the newest 100 calls of a caller and a tenant, whatever their day.
     pub fn of_caller(tenant: Option<Tenant>, caller: CallerId) -> Self {
         Self { calls: CallsOf::Caller(caller), tenant, limit: 100, after: None }
+    }
+
+    /// Sets the tenant of the calls. Without one, the query lists the calls without a tenant, not those of all tenants.
+    #[must_use]
+    pub fn with_tenant(self, tenant: impl Into<Option<Tenant>>) -> Self {
+        Self { tenant: tenant.into(), ..self }
+    }
+
+    /// Sets the maximum number of calls on a page; 0 counts as 1.
+    #[must_use]
+    pub fn with_limit(self, limit: u16) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Sets the [`next`](CallPage::next) cursor of the previous page, to list the page after it.
+    #[must_use]
+    pub fn with_after(self, after: impl Into<Option<Cursor>>) -> Self {
+        Self { after: after.into(), ..self }
     }
 
     /// The day on which the calls started, in UTC; `None` in a query by caller.

@@ -5,6 +5,7 @@ use crate::message::{MessageWrapper, Role};
 
 /// The messages that may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Prune {
     /// Messages whose newest revision is [acknowledged](MessagesManager::acknowledge), so that the log has them.
     Logged,

@@ -29,6 +29,7 @@ names!(RoleHint { User: "user", Assistant: "assistant", Tool: "tool", System: "s
 ///
 /// Messages of different decisions are not merged.
 #[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decision {
     /// The number of the decision in the conversation. All messages of one decision have the same step.
     ///
@@ -56,6 +57,7 @@ impl fmt::Debug for Decision {
 /// In the fork, the last shared message has this mark in its metadata. If no message is shared, the first message has
 /// the mark.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ForkedFrom {
     /// The id of the source conversation.
     pub conversation: Text,

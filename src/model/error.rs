@@ -31,38 +31,29 @@ pub enum Failure {
     Unreachable,
     /// A deadline passed.
     TimedOut {
-        /// The event that did not arrive.
-        wait: Wait,
+        /// The event that did not arrive, such as `the first token`.
+        wait: &'static str,
         /// How long the client waited.
         after: Duration,
     },
     /// The connection broke during the answer.
     Cut,
-    /// The answer ended without a [`Stop`](super::ModelEvent::Stop).
-    Truncated,
-    /// The answer cannot be read, for example because an event of its stream is damaged.
+    /// The answer cannot be read, for example because an event of its stream is damaged, or because it ended without a
+    /// [`Stop`](super::ModelEvent::Stop).
     Malformed(String),
 }
 
-/// The event for which a client waited, in words. By default, the whole answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait(&'static str);
-
-impl Wait {
-    pub(crate) const CONNECTION: Self = Self("a connection to the model");
-    pub(crate) const FIRST_TOKEN: Self = Self("the first token");
-    pub(crate) const NEXT_EVENT: Self = Self("the next piece of the answer");
-    pub(crate) const WHOLE_ANSWER: Self = Self("the whole answer");
-}
-
-impl Default for Wait {
-    fn default() -> Self {
-        Self::WHOLE_ANSWER
-    }
+/// The events for which this crate waits, in words.
+pub(crate) mod wait {
+    pub(crate) const CONNECTION: &str = "a connection to the model";
+    pub(crate) const FIRST_TOKEN: &str = "the first token";
+    pub(crate) const NEXT_EVENT: &str = "the next piece of the answer";
+    pub(crate) const WHOLE_ANSWER: &str = "the whole answer";
 }
 
 /// The size of the part of an answer that arrived before a failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Partial {
     /// The size of the text, in bytes.
     pub text_bytes: usize,
@@ -99,6 +90,11 @@ impl ModelError {
 }
 
 impl Failure {
+    /// The answer ended without a [`Stop`](super::ModelEvent::Stop).
+    pub(crate) fn truncated() -> Self {
+        Self::Malformed("it ended without a stop reason".to_owned())
+    }
+
     /// Returns the word for the failure in logs, spans and records.
     pub(crate) fn word(&self) -> &'static str {
         match self {
@@ -110,7 +106,6 @@ impl Failure {
             Self::Unreachable => "unreachable",
             Self::TimedOut { .. } => "timeout",
             Self::Cut => "cut",
-            Self::Truncated => "truncated",
             Self::Malformed(_) => "malformed",
         }
     }
@@ -131,15 +126,8 @@ impl fmt::Display for Failure {
             }
             Self::TimedOut { wait, after } => write!(f, "{wait} did not come within {} ms; retry", after.as_millis()),
             Self::Cut => f.write_str("the connection broke during the answer; retry"),
-            Self::Truncated => f.write_str("the answer ended without a stop reason; retry"),
             Self::Malformed(what) => write!(f, "the answer cannot be read; retry: {what}"),
         }
-    }
-}
-
-impl fmt::Display for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.0)
     }
 }
 
@@ -155,7 +143,7 @@ mod tests {
 
     #[test]
     fn only_wrong_requests_are_not_retried() {
-        let timed_out = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_secs(5) };
+        let timed_out = Failure::TimedOut { wait: wait::FIRST_TOKEN, after: Duration::from_secs(5) };
         for (failure, is_retryable) in [
             (Failure::Invalid(String::new()), false),
             (Failure::Refused(String::new()), false),
@@ -165,7 +153,6 @@ mod tests {
             (Failure::Unavailable(String::new()), true),
             (timed_out, true),
             (Failure::Cut, true),
-            (Failure::Truncated, true),
             (Failure::Malformed(String::new()), true),
         ] {
             let error = ModelError::new(failure, Partial::default());

@@ -13,7 +13,8 @@ mod progress;
 mod summarizer;
 mod tool;
 
-pub use error::{Failure, ModelError, Partial, Wait};
+pub(crate) use error::wait;
+pub use error::{Failure, ModelError, Partial};
 pub use event::{ModelEvent, StopReason, Usage};
 pub use fallback::FallbackModel;
 pub use inference::Inference;

@@ -56,15 +56,14 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 /// ```
 /// use verbale::model::{Inference, ModelRequest};
 ///
-/// let request = ModelRequest {
-///     system: vec!["You answer the phone of a bank.".into()],
-///     memory: Some("The caller is Mia. She lost her card.".into()),
-///     inference: Inference { max_tokens: Some(300), ..Inference::default() },
-///     ..ModelRequest::default()
-/// };
+/// let mut request = ModelRequest::default();
+/// request.system.push("You answer the phone of a bank.".into());
+/// request.memory = Some("The caller is Mia. She lost her card.".into());
+/// request.inference = Inference::default().with_max_tokens(300);
 /// assert!(request.late_system.is_empty());
 /// ```
 #[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ModelRequest {
     /// The tools that the model may call.
     pub tools: Arc<[ToolSpec]>,

@@ -1,4 +1,4 @@
-//! Fakes for the tests of a voice service: [`FakeBedrock`], [`ScriptedModel`], [`FaultyLog`] and [`SpoolMemory`]; and
+//! Fakes for the tests of a voice service: [`FakeBedrock`], [`ScriptedModel`] and [`FaultyLog`]; and
 //! [`call_log_conformance`], which checks a log of your own. Feature `testing`.
 //!
 //! Owns the scripts of tests and the observations of the fakes. The rest of the crate never uses it.
@@ -13,4 +13,6 @@ pub use bedrock::{FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounte
 pub use conformance::call_log_conformance;
 pub use log::{FaultyLog, LogFault};
 pub use model::ScriptedModel;
+// Only the tests of the spool need a disk that crashes.
+#[doc(hidden)]
 pub use spool::SpoolMemory;

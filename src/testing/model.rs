@@ -31,7 +31,8 @@ use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequ
 ///     model.reply(ScriptedReply::text("On Friday.").usage(12, 3));
 ///     model.reply(ScriptedReply::refused("ThrottlingException"));
 ///
-///     let request = ModelRequest { system: vec!["You answer the phone.".into()], ..ModelRequest::default() };
+///     let mut request = ModelRequest::default();
+///     request.system.push("You answer the phone.".into());
 ///     let events: Vec<_> = model.generate(request.clone()).collect().await;
 ///     assert!(matches!(&events[0], Ok(ModelEvent::Text(text)) if text.as_str() == "On"));
 ///     let events: Vec<_> = model.generate(request.clone()).collect().await;
@@ -137,7 +138,7 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
     let (sound, failure) = match reply.fault {
         None | Some(Fault::HangBefore) => (count, None),
         Some(Fault::HangAfter(events)) => (events, None),
-        Some(Fault::EndAfter(events)) => (events, Some(Failure::Truncated)),
+        Some(Fault::EndAfter(events)) => (events, Some(Failure::truncated())),
         Some(Fault::CutAfter(events)) => (events.min(count - 1), Some(Failure::Cut)),
         Some(Fault::MalformedAfter(events)) => {
             (events.min(count - 1), Some(Failure::Malformed("an event of the stream".to_owned())))

@@ -16,7 +16,7 @@ use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
 use crate::message::{RequestRecord, ToolCall, Value, is_blank};
-use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, Wait, take_progress};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, take_progress, wait};
 
 /// The outcome of one request.
 pub(super) enum Asked {
@@ -59,13 +59,13 @@ impl Deadlines {
     }
 
     /// Returns the deadline of the next event, the event, and the length of the wait.
-    fn next(&self, setup: &Setup, has_begun: bool) -> (Instant, Wait, Duration) {
+    fn next(&self, setup: &Setup, has_begun: bool) -> (Instant, &'static str, Duration) {
         let next = match has_begun {
-            false => (self.first_token, Wait::FIRST_TOKEN, setup.first_token_timeout),
-            true => (from_now(setup.event_timeout), Wait::NEXT_EVENT, setup.event_timeout),
+            false => (self.first_token, wait::FIRST_TOKEN, setup.first_token_timeout),
+            true => (from_now(setup.event_timeout), wait::NEXT_EVENT, setup.event_timeout),
         };
         match self.turn {
-            Some((deadline, timeout)) if deadline < next.0 => (deadline, Wait::WHOLE_ANSWER, timeout),
+            Some((deadline, timeout)) if deadline < next.0 => (deadline, wait::WHOLE_ANSWER, timeout),
             _ => next,
         }
     }
@@ -110,7 +110,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 has_begun = true;
                 continue;
             }
-            Ok(Received::Event(None)) => Err(ModelError::new(Failure::Truncated, received)),
+            Ok(Received::Event(None)) => Err(ModelError::new(Failure::truncated(), received)),
             Ok(Received::Event(Some(event))) => event,
         };
         let is_running = match event {

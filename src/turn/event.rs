@@ -173,14 +173,14 @@ pub enum CallEvent {
         /// The number of changes.
         repairs: u32,
     },
-    /// The log's writer accepted changes.
+    /// Changes were submitted to the log's writer.
     Submitted {
-        /// The number of records.
+        /// The number of records that the writer accepted.
         records: u32,
+        /// Whether the writer accepted all changes. If it is full or has stopped logging the call, the others stay
+        /// pending.
+        is_complete: bool,
     },
-    /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The other
-    /// changes stay pending.
-    NotSubmitted,
     /// The durability of the call's accepted records changed. The least durable record decides. Records that became
     /// [dead letters](crate::log::DeadLetter) do not count.
     LogLevel {
@@ -233,10 +233,14 @@ pub enum SummaryOutcome {
     /// An extractive summary replaced it. The failure is the summarizer's. It is `None` if the summarizer was pausing
     /// after an earlier failure, or if the window was at its limit.
     Replaced(Option<Failure>),
-    /// The covered messages changed, so the summary was dropped.
-    Stale,
-    /// The summary would save too little, so it was dropped.
-    Skipped,
+    /// The summary was dropped. The reason is `stale` if the covered messages changed, and `skipped` if the summary would
+    /// save too little.
+    Dropped(&'static str),
+}
+
+impl SummaryOutcome {
+    pub(crate) const STALE: Self = Self::Dropped("stale");
+    pub(crate) const SKIPPED: Self = Self::Dropped("skipped");
 }
 
 impl From<&ToolResult> for ToolOutcome {

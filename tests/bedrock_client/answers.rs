@@ -4,13 +4,13 @@ use std::str::FromStr;
 
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
 use serde_json::json;
-use verbale::bedrock::{BedrockSettings, Profile};
+use verbale::bedrock::BedrockSettings;
 use verbale::message::{ToolCallId, ToolName};
-use verbale::model::{Failure, ModelEvent, ModelRequest, Partial, StopReason, Usage};
+use verbale::model::{Failure, ModelEvent, StopReason, Usage};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 
-use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
+use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, received, text, tool, window};
 
 fn usage(input: u64, read: u64, write: u64, output: u64) -> ModelEvent {
     let mut usage = Usage::default();
@@ -104,7 +104,7 @@ async fn stop_reasons_are_mapped() {
     for reason in [Stop::MalformedToolUse, Stop::MalformedModelOutput] {
         bedrock.reply(ScriptedReply::text("On").stop(reason.clone()));
         let failure = Failure::Malformed(format!("the model stopped with `{}`", reason.as_str()));
-        assert_eq!(fail(&claude(&bedrock), question()).await, (failure, Partial { text_bytes: 2, tool_calls: 0 }));
+        assert_eq!(fail(&claude(&bedrock), question()).await, (failure, received(2, 0)));
     }
 }
 
@@ -145,9 +145,10 @@ async fn any_id_and_name_of_a_tool_call_is_taken_and_sent_back() {
         let mut manager = MessagesManager::<PlainMessage>::new();
         manager.add_user("When does it arrive?").unwrap();
         bedrock.reply(ScriptedReply::default().tool_call(id, tool_name, json!({"id": 17})));
-        let request = |manager: &MessagesManager<PlainMessage>| ModelRequest {
-            tools: [tool("get_parcel")].into(),
-            ..window(manager)
+        let request = |manager: &MessagesManager<PlainMessage>| {
+            let mut request = window(manager);
+            request.tools = [tool("get_parcel")].into();
+            request
         };
         let events = ask(&model, request(&manager)).await.unwrap();
         let ModelEvent::ToolCall(call) = &events[0] else { panic!("{events:?}") };
@@ -163,9 +164,9 @@ async fn any_id_and_name_of_a_tool_call_is_taken_and_sent_back() {
 }
 
 #[tokio::test]
-async fn custom_profile_is_applied() {
+async fn base_model_sets_the_rules() {
     let bedrock = FakeBedrock::new();
-    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_profile(Profile::for_model(LLAMA)));
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_base_model(LLAMA));
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
     ask(&model, request).await.unwrap();

@@ -24,7 +24,6 @@ fn kind(failure: &Failure) -> &'static str {
         Failure::Unreachable => "unreachable",
         Failure::TimedOut { .. } => "timed out",
         Failure::Cut => "cut",
-        Failure::Truncated => "truncated",
         Failure::Malformed(_) => "malformed",
         _ => "new",
     }
@@ -118,9 +117,21 @@ async fn interrupted_stream_is_an_error() {
         for (reply, failure, text_bytes) in [
             (ScriptedReply::text("a b c").cut_after(0), Failure::Cut, 0),
             (ScriptedReply::text("a b c").cut_after(3), Failure::Cut, 3),
-            (ScriptedReply::text("a b c").end_after(0), Failure::Truncated, 0),
-            (ScriptedReply::text("a b c").end_after(3), Failure::Truncated, 3),
-            (ScriptedReply::text("a b c").end_after(5), Failure::Truncated, 5),
+            (
+                ScriptedReply::text("a b c").end_after(0),
+                Failure::Malformed("it ended without a stop reason".to_owned()),
+                0,
+            ),
+            (
+                ScriptedReply::text("a b c").end_after(3),
+                Failure::Malformed("it ended without a stop reason".to_owned()),
+                3,
+            ),
+            (
+                ScriptedReply::text("a b c").end_after(5),
+                Failure::Malformed("it ended without a stop reason".to_owned()),
+                5,
+            ),
             (
                 ScriptedReply::text("a b c").malformed_after(3),
                 Failure::Malformed("an event of the stream".to_owned()),

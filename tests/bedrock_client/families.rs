@@ -2,6 +2,7 @@
 
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::error::ProvideErrorMetadata;
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
     AnyToolChoice, ContentBlock, ConversationRole, GuardrailStreamConfiguration, ImageBlock, ImageFormat, ImageSource,
@@ -10,11 +11,11 @@ use aws_sdk_bedrockruntime::types::{
     ToolUseBlock,
 };
 use serde_json::{Value as Json, json};
-use verbale::Value;
-use verbale::bedrock::{BedrockSettings, ConverseRequest, Profile, repair, to_document, validate};
+use verbale::bedrock::{BedrockSettings, repair, validate};
 use verbale::model::{Inference, ModelEvent};
 use verbale::testing::FakeBedrock;
 
+use super::document::document;
 use super::{CLAUDE, LLAMA, NOVA, ask, for_summaries, for_turns, question, tool};
 
 const MISTRAL: &str = "mistral.mistral-large-2407-v1:0";
@@ -41,8 +42,9 @@ fn text(text: &str) -> ContentBlock {
 }
 
 fn call(id: &str) -> ContentBlock {
-    let input = to_document(&Value::try_from(json!({})).unwrap());
-    ContentBlock::ToolUse(ToolUseBlock::builder().tool_use_id(id).name("get_parcel").input(input).build().unwrap())
+    ContentBlock::ToolUse(
+        ToolUseBlock::builder().tool_use_id(id).name("get_parcel").input(document(json!({}))).build().unwrap(),
+    )
 }
 
 fn result(id: &str, status: Option<ToolResultStatus>, part: ToolResultContentBlock) -> ContentBlock {
@@ -62,7 +64,7 @@ fn png(side: u32) -> ImageBlock {
 }
 
 fn config(schema: Json, choice: Option<ToolChoice>) -> ToolConfiguration {
-    let schema = ToolInputSchema::Json(to_document(&Value::try_from(schema).unwrap()));
+    let schema = ToolInputSchema::Json(document(schema));
     let spec = ToolSpecification::builder().name("get_parcel").input_schema(schema).build().unwrap();
     ToolConfiguration::builder().tools(Tool::ToolSpec(spec)).set_tool_choice(choice).build().unwrap()
 }
@@ -218,16 +220,19 @@ async fn each_family_refuses_in_its_words_and_takes_the_repaired_request() {
     let client = Client::from_conf(bedrock.sdk_config().build());
     for Case { name, messages, tools, inference, refused } in cases() {
         for model_id in ALL {
-            let mut input = ConverseRequest::new(model_id).messages(hello()).into_input().unwrap();
-            input.messages = Some(messages.clone());
-            (input.tool_config, input.inference_config) = (tools.clone(), inference.clone());
-            let profile = Profile::for_model(model_id);
+            let mut input = ConverseInput::builder()
+                .model_id(model_id)
+                .set_messages(Some(messages.clone()))
+                .set_tool_config(tools.clone())
+                .set_inference_config(inference.clone())
+                .build()
+                .unwrap();
             let words = refused.iter().find(|(model, _)| *model == model_id).map(|(_, words)| *words);
             for is_repaired in [false, true] {
                 if is_repaired {
-                    let repairs = repair(&mut input, &profile);
+                    let repairs = repair(&mut input);
                     assert!(words.is_none() || !repairs.is_empty() || name == "a schema with definitions", "{name}");
-                    assert_eq!(validate(&input, &profile), [], "{name} {model_id}");
+                    assert_eq!(validate(&input), [], "{name} {model_id}");
                 }
                 let sent = client
                     .converse()
@@ -246,23 +251,6 @@ async fn each_family_refuses_in_its_words_and_takes_the_repaired_request() {
                     (sent, words) => panic!("{name} {model_id} {is_repaired}: {words:?} {:?}", sent.err()),
                 }
             }
-        }
-    }
-}
-
-#[tokio::test]
-async fn request_that_is_repaired_strictly_is_taken_by_all() {
-    let bedrock = FakeBedrock::new();
-    let client = Client::from_conf(bedrock.sdk_config().build());
-    for Case { name, messages, tools, inference, .. } in cases() {
-        let mut input = ConverseRequest::new(CLAUDE).messages(messages).into_input().unwrap();
-        (input.tool_config, input.inference_config) = (tools, inference);
-        repair(&mut input, &Profile::strict());
-        for model_id in ALL {
-            let request = client.converse().model_id(model_id).set_messages(input.messages.clone());
-            let request = request.set_tool_config(input.tool_config.clone());
-            let sent = request.set_inference_config(input.inference_config.clone()).send().await;
-            assert!(sent.is_ok(), "{name} {model_id}: {:?}", sent.err());
         }
     }
 }
@@ -320,7 +308,7 @@ async fn forced_tool_choice_ends_with_the_result() {
     manager.add_user(call.success("On Friday.")).unwrap();
     let mut request = super::window(&manager);
     request.tools = [tool("get_parcel")].into();
-    request.inference = Inference { temperature: Some(0.1), ..Inference::default() };
+    request.inference = Inference::default().with_temperature(0.1);
     let events = ask(&model, request).await.unwrap();
     assert!(!events.iter().any(|event| matches!(event, ModelEvent::Repaired(_))), "{events:?}");
     assert_eq!(bedrock.requests()[0].input().tool_config().unwrap().tool_choice(), None);

@@ -4,6 +4,8 @@
 mod answers;
 mod connections;
 mod deadlines;
+#[path = "../fake_bedrock/document.rs"]
+mod document;
 mod failures;
 mod families;
 mod prefix;
@@ -51,6 +53,12 @@ fn tool(name: &str) -> ToolSpec {
     ToolSpec::new(name, "Looks up a parcel.", json!({"type": "object", "properties": properties})).unwrap()
 }
 
+fn received(text_bytes: usize, tool_calls: usize) -> Partial {
+    let mut received = Partial::default();
+    (received.text_bytes, received.tool_calls) = (text_bytes, tool_calls);
+    received
+}
+
 async fn ask(model: &BedrockModel, request: ModelRequest) -> Result<Vec<ModelEvent>, (Vec<ModelEvent>, ModelError)> {
     let mut events = Vec::new();
     let mut answer = model.generate(request);
@@ -70,12 +78,9 @@ async fn ask(model: &BedrockModel, request: ModelRequest) -> Result<Vec<ModelEve
 /// Returns the failure and the received part. Asserts that the error shows none of the words in any form.
 async fn fail(model: &BedrockModel, request: ModelRequest) -> (Failure, Partial) {
     let (events, error) = ask(model, request).await.unwrap_err();
-    let received = events.iter().fold(Partial::default(), |received, event| match event {
-        ModelEvent::Text(text) => Partial { text_bytes: received.text_bytes + text.len(), ..received },
-        ModelEvent::ToolCall(_) => Partial { tool_calls: received.tool_calls + 1, ..received },
-        _ => received,
-    });
-    assert_eq!(error.received(), received);
+    let texts = events.iter().map(|event| if let ModelEvent::Text(text) = event { text.len() } else { 0 });
+    let tool_calls = events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
+    assert_eq!(error.received(), received(texts.sum(), tool_calls));
     let mut shown = format!("{error} {error:?}");
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {

@@ -1,7 +1,7 @@
 //! The bytes before a cache point equal those of the previous turn.
 
 use serde_json::json;
-use verbale::bedrock::{BedrockSettings, Profile};
+use verbale::bedrock::BedrockSettings;
 use verbale::model::ModelRequest;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Content, MessagesManager, PlainMessage, ToolCall, Value};
@@ -81,13 +81,15 @@ async fn request_has_a_cache_point_where_the_previous_one_had_its_last() {
 #[tokio::test]
 async fn late_instructions_follow_the_cached_prefix() {
     let bedrock = FakeBedrock::new();
-    let system = ["You answer the phone.", " ", "Be kind."].map(Into::into).into();
-    let request = ModelRequest { system, ..question() };
-    let late_system = vec!["The caller has a new address.".into()];
-    let memory = ModelRequest { memory: Some("The caller is Mia.".into()), ..request.clone() };
-    let late = ModelRequest { late_system: late_system.clone(), ..memory.clone() };
+    let mut request = question();
+    request.system = ["You answer the phone.", " ", "Be kind."].map(Into::into).into();
+    let mut memory = request.clone();
+    memory.memory = Some("The caller is Mia.".into());
+    let (mut late, mut only_late) = (memory.clone(), question());
+    late.late_system.push("The caller has a new address.".into());
+    only_late.late_system.clone_from(&late.late_system);
     let mut systems = Vec::new();
-    for request in [request, memory, late, ModelRequest { late_system, ..question() }] {
+    for request in [request, memory, late, only_late] {
         ask(&claude(&bedrock), request).await.unwrap();
         let body = String::from_utf8(bedrock.requests().last().unwrap().body().to_vec()).unwrap();
         systems.push(body.split_once(r#""system":["#).unwrap().1.to_owned());
@@ -119,7 +121,7 @@ async fn cache_points_are_left_out_if_unsupported_or_turned_off() {
         let bodies = bodies(&bedrock, settings.clone()).await;
         assert_eq!(bodies[6].matches(POINT).count(), points, "{settings:?}");
     }
-    let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE).with_profile(Profile::strict())).await;
+    let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE).with_base_model("openai.gpt-oss-120b-1:0")).await;
     assert!(bodies.iter().all(|body| !body.contains(POINT)));
     assert_eq!(bedrock.counters().refused, 0);
     bedrock.reply(ScriptedReply::text("On Friday."));

@@ -2,7 +2,7 @@
 
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::{Value as Json, json};
-use verbale::bedrock::{BedrockSettings, Profile, validate};
+use verbale::bedrock::{BedrockSettings, validate};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest, Partial};
 use verbale::testing::{FakeBedrock, ScriptedReply};
@@ -24,12 +24,7 @@ fn body(bedrock: &FakeBedrock) -> Json {
 #[tokio::test]
 async fn request_has_prompt_memory_messages_tools_and_settings() {
     let bedrock = FakeBedrock::new();
-    let inference = Inference {
-        max_tokens: Some(300),
-        temperature: Some(0.5),
-        stop_sequences: vec!["</end>".into()],
-        ..Inference::default()
-    };
+    let inference = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
     let settings = BedrockSettings::new(CLAUDE).with_inference(inference).with_cache_points(false);
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
@@ -63,13 +58,9 @@ async fn inference_settings_of_the_request_win_over_the_defaults() {
         let Ok(Value::Map(fields)) = Value::try_from(entries) else { panic!() };
         fields
     };
-    let defaults = Inference {
-        max_tokens: Some(300),
-        temperature: Some(0.5),
-        stop_sequences: vec!["</end>".into()],
-        model_fields: fields(json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}})),
-        ..Inference::default()
-    };
+    let thinking = json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}});
+    let defaults = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
+    let defaults = defaults.with_model_fields(fields(thinking));
     let bedrock = FakeBedrock::new();
     let settings = BedrockSettings::new(CLAUDE).with_inference(defaults);
     for model in [for_turns(&bedrock, settings.clone()), for_summaries(&bedrock, settings)] {
@@ -85,14 +76,10 @@ async fn inference_settings_of_the_request_win_over_the_defaults() {
         ask(&model, question()).await.unwrap();
         assert_eq!(bedrock.requests().last().unwrap().body(), first);
 
-        let own = Inference {
-            max_tokens: Some(60),
-            top_p: Some(0.25),
-            stop_sequences: vec!["bye".into()],
-            model_fields: fields(json!({"top_k": 1, "seed": 7})),
-            ..Inference::default()
-        };
-        ask(&model, ModelRequest { inference: own, ..question() }).await.unwrap();
+        let own = Inference::default().with_max_tokens(60).with_top_p(0.25).with_stop_sequences(["bye"]);
+        let mut request = question();
+        request.inference = own.with_model_fields(fields(json!({"top_k": 1, "seed": 7})));
+        ask(&model, request).await.unwrap();
         assert_eq!(
             [&body(&bedrock)["inferenceConfig"], &body(&bedrock)["additionalModelRequestFields"]],
             [
@@ -168,7 +155,7 @@ async fn request_follows_the_rules_of_the_model() {
     let events = ask(&for_turns(&bedrock, BedrockSettings::new(LLAMA)), request).await.unwrap();
     assert!(matches!(&events[0], ModelEvent::Repaired(repairs) if repairs.len() == 2));
     assert_eq!(bedrock.requests()[0].input().messages().len(), 7);
-    assert_eq!(validate(bedrock.requests()[0].input(), &Profile::for_model(LLAMA)), []);
+    assert_eq!(validate(bedrock.requests()[0].input()), []);
 }
 
 #[test]
@@ -194,25 +181,18 @@ async fn irreparable_request_is_never_sent() {
              constraint: Member must {constraint}"
         )
     };
-    let set = Inference::default();
+    let set = Inference::default;
     for (inference, why) in [
-        (
-            Inference { temperature: Some(1.1), ..set.clone() },
-            refused("temperature", "have value less than or equal to 1"),
-        ),
-        (
-            Inference { max_tokens: Some(0), ..set.clone() },
-            refused("maxTokens", "have value greater than or equal to 1"),
-        ),
-        (Inference { max_tokens: Some(u32::MAX), ..set.clone() }, "max_tokens is larger than 2,147,483,647".to_owned()),
-        (
-            Inference { stop_sequences: vec!["".into()], ..set.clone() },
-            refused("stopSequences.1.member", "have length greater than or equal to 1"),
-        ),
+        (set().with_temperature(1.1), refused("temperature", "have value less than or equal to 1")),
+        (set().with_max_tokens(0), refused("maxTokens", "have value greater than or equal to 1")),
+        (set().with_max_tokens(u32::MAX), "max_tokens is larger than 2,147,483,647".to_owned()),
+        (set().with_stop_sequences([""]), refused("stopSequences.1.member", "have length greater than or equal to 1")),
     ] {
         let settings = BedrockSettings::new(CLAUDE).with_inference(inference.clone());
         assert_eq!(fail(&for_turns(&bedrock, settings), question()).await, invalid(&why));
-        assert_eq!(fail(&claude(&bedrock), ModelRequest { inference, ..question() }).await, invalid(&why));
+        let mut request = question();
+        request.inference = inference;
+        assert_eq!(fail(&claude(&bedrock), request).await, invalid(&why));
     }
     assert_eq!(bedrock.counters().requests, 0);
 }

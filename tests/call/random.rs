@@ -13,7 +13,6 @@ use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSett
 use verbale::message::{Outcome, ToolCallId, ToolResult};
 use verbale::model::{
     Failure, ModelError, ModelRequest, Partial, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
-    Wait,
 };
 use verbale::policy::Policy;
 use verbale::{Content, Message, MessageWrapper, Role, Summarizing, ToolCall, Value};
@@ -71,7 +70,7 @@ fn script(dice: &Dice) -> Vec<Vec<Step>> {
             0 => Step::Hang,
             1 => Step::Fail(Failure::Cut),
             2 => Step::Fail(Failure::Throttled),
-            3 => Step::Fail(Failure::TimedOut { wait: Wait::default(), after: Duration::from_secs(1) }),
+            3 => Step::Fail(Failure::TimedOut { wait: "the whole answer", after: Duration::from_secs(1) }),
             // No stop.
             4 => Step::Wait(1),
             5..8 => {

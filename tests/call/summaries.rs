@@ -206,7 +206,7 @@ async fn summary_that_saves_too_little_is_skipped() {
     turns(&call, 4).await;
     pass(1).await;
     assert_eq!((scribe.begun(), summaries(&call).len()), (1, 0));
-    assert_eq!(call.conversation().metrics().summaries_skipped, 1);
+    assert_eq!(call.conversation().metrics().summaries_dropped, 1);
 }
 
 #[tokio::test(start_paused = true)]

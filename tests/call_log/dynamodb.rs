@@ -144,8 +144,7 @@ async fn expired_call_is_not_listed() {
     let [older, newer] = [header("older", 1), header("newer", 12)];
     log.open_call(&older).await.unwrap();
     log.open_call(&newer).await.unwrap();
-    let mut query = CallQuery::of_day(Day::of_ms(0));
-    query.limit = 2;
+    let query = CallQuery::of_day(Day::of_ms(0)).with_limit(2);
     assert_eq!(log.list_calls(&query).await.unwrap().calls.len(), 2);
     clock.advance(1);
     let page = log.list_calls(&query).await.unwrap();
@@ -253,8 +252,7 @@ async fn day_with_more_shards_lists_all_calls() {
     expected.sort_by_key(|header| (header.started_ms(), header.call_id().clone()));
     expected.reverse();
     let log = log.with_day_shards(12.try_into().unwrap());
-    let mut query = CallQuery::of_day(Day::of_ms(START_MS));
-    query.limit = 7;
+    let mut query = CallQuery::of_day(Day::of_ms(START_MS)).with_limit(7);
     let mut found = Vec::new();
     loop {
         let spent = log.cost();
@@ -262,7 +260,7 @@ async fn day_with_more_shards_lists_all_calls() {
         assert_eq!((log.cost() - spent).requests, 12);
         found.extend(page.calls);
         let Some(next) = page.next else { break };
-        query.after = Some(next);
+        query = query.with_after(next);
     }
     assert_eq!(found, expected);
 }

@@ -85,8 +85,7 @@ impl<'a> Model<'a> {
             let expected = LoggedCall::new(self.header.clone(), self.records.values().cloned().collect());
             assert_eq!(read.unwrap(), expected, "after {step:?}");
         }
-        let mut query = CallQuery::of_day(Day::of_ms(self.opened.started_ms()));
-        query.tenant = self.opened.tenant().cloned();
+        let query = CallQuery::of_day(Day::of_ms(self.opened.started_ms())).with_tenant(self.opened.tenant().cloned());
         assert_eq!(calls_of(self.log, &query).await, Vec::from_iter(self.header));
     }
 

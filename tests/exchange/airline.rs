@@ -1,13 +1,13 @@
 //! Recorded conversations with tools, imported and exported through every format.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use aws_sdk_bedrockruntime::types::{Tool, ToolConfiguration, ToolInputSchema, ToolSpecification};
-use aws_smithy_types::Document;
 use serde_json::{Value as Json, json};
-use verbale::bedrock::{ConverseRequest, Profile, to_json, validate};
+use verbale::bedrock::{converse_input, to_json, validate};
 use verbale::exchange::{converse, openai};
 use verbale::message::{Outcome, ResultContent};
+use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{BedrockMessage, Content, MessageWrapper, MessagesManager};
 
 use crate::formats::{self, Manager, said};
@@ -122,23 +122,19 @@ fn bedrock_accepts_imported_recordings() {
         let exported = converse::export(&manager);
         let again: MessagesManager<BedrockMessage> = converse::import(&exported.text, &formats::options()).unwrap();
         for manager in [manager, again] {
-            let request = ConverseRequest::new(MODEL_ID).messages(manager.to_raw().unwrap()).tools(tools(&manager));
-            assert_eq!(validate(&request.into_input().unwrap(), &Profile::for_model(MODEL_ID)), [], "{name}");
+            let mut request = ModelRequest::new(manager.messages().map(|it| it.message().clone()).collect());
+            request.tools = tools(&manager);
+            assert_eq!(validate(&converse_input(MODEL_ID, &request).unwrap()), [], "{name}");
         }
     }
 }
 
-fn tools(manager: &MessagesManager<BedrockMessage>) -> ToolConfiguration {
+fn tools(manager: &MessagesManager<BedrockMessage>) -> Arc<[ToolSpec]> {
     let calls = manager.meta_messages().iter().flat_map(|message| message.contents().iter());
     let mut names: Vec<&str> = calls.filter_map(Content::as_tool_call).map(|call| call.name().as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let schema = || Document::Object([("type".to_owned(), Document::String("object".to_owned()))].into());
-    let tool = |name: &str| {
-        let schema = ToolInputSchema::Json(schema());
-        Tool::ToolSpec(ToolSpecification::builder().name(name).input_schema(schema).build().unwrap())
-    };
-    names.into_iter().map(tool).fold(ToolConfiguration::builder(), |config, tool| config.tools(tool)).build().unwrap()
+    names.into_iter().map(|name| ToolSpec::new(name, "", json!({"type": "object"})).unwrap()).collect()
 }
 
 #[test]

@@ -112,8 +112,8 @@ proptest! {
         for (number, (is_user, hint, text)) in hints.into_iter().enumerate() {
             let role = if is_user { Role::User } else { Role::Assistant };
             let hints = [RoleHint::User, RoleHint::Assistant, RoleHint::Tool, RoleHint::System];
-            let step = Some(number as u32);
-            let decision = Decision { step, role_hint: hints.get(hint).copied(), ..Decision::default() };
+            let mut decision = Decision::default();
+            (decision.step, decision.role_hint) = (Some(number as u32), hints.get(hint).copied());
             manager.add(Draft::new(role, text.as_str()).with_decision(decision)).unwrap();
             if number % 3 == 0 {
                 let call = ToolCall::new(format!("call_{number}"), "f", Value::Null).unwrap();
@@ -159,7 +159,8 @@ fn window_equals_current_messages() {
 fn role_hint_becomes_the_role() {
     let mut manager = manager();
     let mut add = |role, text: &str, hint| {
-        let decision = Decision { role_hint: Some(hint), ..Decision::default() };
+        let mut decision = Decision::default();
+        decision.role_hint = Some(hint);
         manager.add(Draft::new(role, text).with_decision(decision)).unwrap();
     };
     add(Role::User, "Hi", RoleHint::User);

@@ -4,12 +4,11 @@ use std::num::NonZeroUsize;
 
 use aws_sdk_bedrockruntime::types::{ContentBlock, StopReason};
 use serde_json::json;
-use verbale::Value;
-use verbale::bedrock::from_document;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{complete, contents, rest, stream, streaming, whole};
 use super::clients;
+use super::document::document;
 
 #[tokio::test]
 async fn text_is_streamed_word_by_word() {
@@ -122,7 +121,7 @@ async fn converse_has_the_same_contents_in_one_piece() {
         };
         assert_eq!((text.as_str(), one.tool_use_id(), one.name()), ("One moment.", "call_1", "get_booking"));
         let input = json!({"reference": "KL305T", "nested": [1, "é"]});
-        assert!(from_document(&one.input).unwrap() == Value::try_from(input).unwrap());
+        assert!(one.input == document(input));
         assert_eq!((two.input.as_string(), three.input.as_string()), (Some(""), Some("{no json")));
         assert_eq!(output.stop_reason, StopReason::ToolUse);
         let usage = output.usage.unwrap();

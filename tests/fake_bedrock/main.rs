@@ -4,6 +4,7 @@
 mod answers;
 mod asked;
 mod counting;
+mod document;
 mod faults;
 mod inside;
 mod log;

@@ -97,7 +97,8 @@ async fn requests_are_kept_when_they_are_polled() {
     let model = ScriptedModel::new();
     drop(model.generate(request()));
     assert_eq!(model.requests().len(), 0);
-    let asked = ModelRequest { system: vec!["You answer the phone.".into()], ..request() };
+    let mut asked = request();
+    asked.system.push("You answer the phone.".into());
     let events: Vec<_> = model.clone().generate(asked.clone()).map(Result::unwrap).collect().await;
     assert_eq!(events[0], ModelEvent::Text("Yes,".into()));
     let mut usage = Usage::default();

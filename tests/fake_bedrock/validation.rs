@@ -8,12 +8,12 @@ use aws_sdk_bedrockruntime::types::{
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use verbale::Value;
-use verbale::bedrock::{to_document, to_json};
+use verbale::bedrock::to_json;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{MODEL, complete, said, streaming};
 use super::clients;
+use super::document::document;
 
 const BLANK: &str = "The text field in the ContentBlock object at messages.2.content.0 is blank. Add text to the text \
                      field, and try again.";
@@ -72,7 +72,6 @@ async fn validation_can_be_turned_off() {
 
 #[tokio::test]
 async fn received_request_equals_the_sent_one() {
-    let document = |json| to_document(&Value::try_from(json).unwrap());
     let call = ToolUseBlock::builder().tool_use_id("call_1").name("clock").input(document(json!({"zone": "CET"})));
     let result = ToolResultBlock::builder()
         .tool_use_id("call_1")

@@ -44,7 +44,7 @@ fn model(bedrock: &FakeBedrock, id: &str) -> BedrockModel {
 
 fn scene(change: impl FnOnce(FallbackModel) -> FallbackModel) -> Scene {
     let (first, second) = (FakeBedrock::new(), FakeBedrock::answering(|_| ScriptedReply::text("The second answers.")));
-    let model = change(model(&first, CLAUDE).or_else(model(&second, NOVA)));
+    let model = change(FallbackModel::new(model(&first, CLAUDE)).or_else(model(&second, NOVA)));
     let switches = Switches::default();
     let call = CallBuilder::new(model).observer(switches.clone()).open().unwrap();
     Scene { first, second, call, switches }

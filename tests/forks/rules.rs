@@ -8,8 +8,15 @@ use verbale::{LastMessage, MessageId, MessageWrapper};
 use super::history::Manager;
 use super::{id, list, shown, summaries, summarise, tool_call, window};
 
-fn forked_from(conversation: &str, after: Option<MessageId>) -> ForkedFrom {
-    ForkedFrom { conversation: conversation.into(), after }
+/// The conversation and the last shared message of a mark.
+type Mark<'a> = (&'a str, Option<MessageId>);
+
+fn mark(forked_from: &ForkedFrom) -> Mark<'_> {
+    (forked_from.conversation.as_str(), forked_from.after)
+}
+
+fn marks<'a>(lineage: impl IntoIterator<Item = &'a ForkedFrom>) -> Vec<Mark<'a>> {
+    lineage.into_iter().map(mark).collect()
 }
 
 /// Creates a conversation of four turns.
@@ -34,7 +41,7 @@ fn fork_shares_earlier_messages_and_then_differs() {
     }
     let last = fork.meta_messages()[3].message();
     assert_eq!((last.id(), last.revision()), (at, 2));
-    assert_eq!(last.metadata().forked_from(), Some(&forked_from("CA1", Some(at))));
+    assert_eq!(last.metadata().forked_from().map(mark), Some(("CA1", Some(at))));
     let unmarked = source.meta_messages()[3].message();
     assert_eq!((unmarked.revision(), unmarked.metadata().forked_from()), (1, None));
 
@@ -98,7 +105,7 @@ fn summary_right_after_the_fork_point_stays() {
         let mut fork = source.fork(&at, "CA1").unwrap();
         assert_eq!(list(&fork)[7..], ["assistant: a3", "summary: S"]);
         assert_eq!(fork.messages().count(), 0);
-        assert_eq!(fork.lineage(), [&forked_from("CA1", Some(at))]);
+        assert_eq!(marks(fork.lineage()), [("CA1", Some(at))]);
         fork.add_assistant("go on").unwrap();
         assert_eq!(list(&fork)[9..], ["user: ...", "assistant: go on"]);
         assert!(Manager::restore(fork.records()).unwrap() == fork);
@@ -171,13 +178,13 @@ fn edited_message_is_the_first_that_differs() {
     let fork = source.edit(&edited, "other", "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1", "user: other"]);
     assert_ne!(id(&fork, 4), edited);
-    assert_eq!(fork.lineage(), [&forked_from("CA1", Some(id(&source, 3)))]);
+    assert_eq!(marks(fork.lineage()), [("CA1", Some(id(&source, 3)))]);
 
     // A fork at the first message shares nothing.
     let first = id(&source, 0);
     let mut fork = source.edit(&first, "other", "CA1").unwrap();
     assert_eq!(list(&fork), ["user: other"]);
-    assert_eq!(fork.lineage(), [&forked_from("CA1", None)]);
+    assert_eq!(marks(fork.lineage()), [("CA1", None)]);
     assert_eq!(fork.meta_messages()[0].message().revision(), 1);
     fork.add_user("more").unwrap();
     assert_eq!(list(&fork), ["user: other + more"], "it shares nothing");
@@ -241,21 +248,21 @@ fn lineage_lists_each_source() {
     second.add_user("u2'").unwrap();
     let at_second = id(&second, 4);
     let mut third = second.fork(&at_second, "CA2").unwrap();
-    let marks = [forked_from("CA2", Some(at_second)), forked_from("CA1", Some(at))];
-    assert_eq!(third.lineage(), marks.iter().collect::<Vec<_>>());
+    let sources = [("CA2", Some(at_second)), ("CA1", Some(at))];
+    assert_eq!(marks(third.lineage()), sources);
     assert_eq!(Manager::restore(third.records()).unwrap().lineage(), third.lineage());
 
     // A fork before an earlier fork point does not have that mark.
     let early = id(&third, 1);
-    assert_eq!(third.fork(&early, "CA3").unwrap().lineage(), [&forked_from("CA3", Some(early))]);
+    assert_eq!(marks(third.fork(&early, "CA3").unwrap().lineage()), [("CA3", Some(early))]);
     // At the same message, the newer mark replaces the older one.
-    assert_eq!(second.fork(&at, "CA2").unwrap().lineage(), [&forked_from("CA2", Some(at))]);
+    assert_eq!(marks(second.fork(&at, "CA2").unwrap().lineage()), [("CA2", Some(at))]);
 
     // Pruned marks are still listed.
     third.add_assistant("a2'").unwrap();
     third.add_user("u3'").unwrap();
     assert_eq!(third.prune(0, verbale::Prune::Anything), 6);
-    assert_eq!(third.lineage(), marks.iter().collect::<Vec<_>>());
+    assert_eq!(marks(third.lineage()), sources);
     let last = id(&third, 0);
     assert_eq!(third.fork(&last, "CA3").unwrap().lineage().len(), 3);
 }
@@ -267,12 +274,13 @@ fn fork_needs_an_id_of_its_own() {
     let at = source.read(|manager| id(manager, 1));
     let fork = source.fork(&at, call_id("CA2")).unwrap();
     fork.change(|manager| manager.add_user("other").map(drop)).unwrap().unwrap();
-    assert_eq!((fork.id().as_str(), fork.lineage()), ("CA2", vec![forked_from("CA1", Some(at))]));
+    assert_eq!(fork.id().as_str(), "CA2");
+    fork.read(|manager| assert_eq!(marks(manager.lineage()), [("CA1", Some(at))]));
     assert_eq!((source.read(Manager::message_count), fork.read(Manager::message_count)), (8, 3));
 
     let edited = fork.fork_edited(&fork.read(|manager| id(manager, 2)), "another", call_id("CA3")).unwrap();
     assert_eq!(edited.read(list), ["user: u0", "assistant: a0", "user: another"]);
-    assert_eq!(edited.lineage(), vec![forked_from("CA2", Some(at))]);
+    edited.read(|manager| assert_eq!(marks(manager.lineage()), [("CA2", Some(at))]));
 
     assert!(
         source
@@ -325,7 +333,7 @@ fn ten_thousand_generations_of_conversations_are_cheap() {
     }
     let last = generations.pop().unwrap();
     assert_eq!(
-        (last.metadata().update_count, last.lineage().len()),
+        (last.metadata().update_count, last.read(|manager| manager.lineage().len())),
         (generations[0].metadata().update_count + 20_000, 10_000)
     );
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use verbale::call::{CallBuilder, CallHost, ReplyEvent};
 use verbale::conversation::ConversationErrorKind;
-use verbale::log::{CallLog, LogErrorKind, MemoryLog};
+use verbale::log::{CallLog, LogError, LogErrorKind, MemoryLog};
 use verbale::testing::{LogFault, ScriptedModel, ScriptedReply};
 
 use crate::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open, slow};
@@ -35,7 +35,7 @@ async fn drain_closes_and_stores_all_calls_and_refuses_new_ones() {
     call_with_tool(&first, "CA4", Duration::from_secs(2)).await;
     let drained = first.drain(Duration::from_secs(20)).await;
     assert!(drained.is_complete(), "{drained:?}");
-    assert_eq!((drained.closed, drained.to_string().as_str()), (4, "4 calls closed, everything is stored"));
+    assert_eq!((drained.closed.len(), drained.to_string().as_str()), (4, "4 calls closed, everything is stored"));
     assert!(first.calls().is_empty());
     for call_id in ["CA1", "CA2", "CA3", "CA4"] {
         assert_eq!(end(&log, call_id).await.as_deref(), Some("drain"));
@@ -62,8 +62,10 @@ async fn drain_reports_tools_that_still_run_and_changes_that_are_not_stored() {
     let drained = host.drain(Duration::from_secs(20)).await;
     assert_eq!(begun.elapsed(), Duration::from_secs(20) - Duration::from_millis(20), "the writer answers early");
     assert!(!drained.is_complete());
-    assert_eq!((drained.closed, drained.left_open.len()), (2, 0));
-    let tools: Vec<String> = drained.unfinished_tools.iter().map(|(call, tool)| format!("{call} {tool}")).collect();
+    assert_eq!((drained.closed.len(), drained.left_open.len()), (2, 0));
+    let tools =
+        drained.closed.iter().flat_map(|(call, closed)| closed.unfinished_tools.iter().map(move |it| (call, it)));
+    let tools: Vec<String> = tools.map(|(call, tool)| format!("{call} {tool}")).collect();
     assert_eq!(tools, ["CA1 t1"]);
     let of = |call_id| drained.unstored.iter().filter(|unstored| unstored.call_id == Some(id(call_id))).count();
     assert!(of("CA1") >= 3 && of("CA2") >= 3, "{:?}", drained.unstored);
@@ -90,7 +92,7 @@ async fn call_that_is_being_opened_is_drained_too() {
     let (slow, hanging) = (opening("CA1"), opening("CA2"));
     tokio::time::sleep(Duration::from_millis(100)).await;
     let drained = host.drain(Duration::from_secs(10)).await;
-    assert_eq!((drained.closed, drained.left_open.as_slice()), (1, &[id("CA2")][..]));
+    assert_eq!((drained.closed.len(), drained.left_open.as_slice()), (1, &[id("CA2")][..]));
     assert_eq!(drained.to_string(), "1 call closed, 1 left open");
     assert!(!slow.await.unwrap().unwrap().session.caller_said("Hello?").unwrap().is_applied());
     assert_eq!(end(&memory, "CA1").await.as_deref(), Some("drain"));
@@ -108,7 +110,8 @@ async fn drain_reports_calls_that_another_process_took_over() {
     old.say("One more").unwrap();
     tokio::time::sleep(Duration::from_secs(3)).await;
     let drained = first.drain(TIMEOUT).await;
-    let refused: Vec<LogErrorKind> = drained.not_accepted.iter().map(|(_, error)| error.kind()).collect();
+    let refused: Vec<LogErrorKind> =
+        drained.closed.iter().filter_map(|(_, closed)| closed.not_accepted.as_ref()).map(LogError::kind).collect();
     assert_eq!(refused, [LogErrorKind::Fenced]);
     assert_eq!(end(&log, "CA1").await, None, "the call goes on in the second process");
     ask(&call.session, "Are you there?").await;

@@ -11,9 +11,10 @@ use std::collections::HashSet;
 use history::{Done, Manager, Op, World, history, said};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use verbale::bedrock::{ConverseRequest, Profile, validate};
+use verbale::bedrock::{converse_input, validate};
 use verbale::message::is_blank;
-use verbale::{Attribute, BedrockMessage, Content, LastMessage, Message, MessageId, MessageWrapper, Record, Role};
+use verbale::model::ModelRequest;
+use verbale::{Attribute, Content, LastMessage, Message, MessageId, MessageWrapper, Record, Role};
 
 /// The minimum number of cases; `PROPTEST_CASES` can raise it.
 const CASES: u32 = 1_024;
@@ -89,11 +90,10 @@ proptest! {
         for op in &ops {
             world.apply(op);
         }
-        let window = world.manager.messages().map(|message| BedrockMessage::from(message.message().clone()).to_raw());
-        let window: Vec<_> = window.collect::<Result<_, _>>().unwrap();
+        let window: Vec<_> = world.manager.messages().map(|message| message.message().clone()).collect();
         if !window.is_empty() {
-            let input = ConverseRequest::new("a-model").messages(window).into_input().unwrap();
-            let mut violations = validate(&input, &Profile::for_model("anthropic.claude-sonnet-5"));
+            let input = converse_input("anthropic.claude-sonnet-5", &ModelRequest::new(window)).unwrap();
+            let mut violations = validate(&input);
             // No model is asked after an assistant message.
             violations.retain(|violation| !matches!(violation.rule(), "ends-with-user" | "text-trailing-space"));
             prop_assert_eq!(violations, []);

@@ -1,8 +1,9 @@
 //! Bedrock's limits for the number and the size of attachments.
 
 use serde_json::json;
-use verbale::bedrock::{ConverseRequest, Profile, validate};
-use verbale::{BedrockMessage, Content, MessagesManager};
+use verbale::bedrock::{converse_input, validate};
+use verbale::model::ModelRequest;
+use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 
 use super::files::{PDF, PNG, pdf_of, png_of};
 use super::{asked, document, image, placeholder};
@@ -12,10 +13,10 @@ const MAX_DOCUMENT: usize = 4_718_592;
 
 /// The errors of Bedrock for a request without repairs.
 fn refused(contents: Vec<Content>) -> Vec<(&'static str, String)> {
-    let mut manager = MessagesManager::<BedrockMessage>::new();
+    let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user(contents).unwrap();
-    let input = ConverseRequest::new(super::CLAUDE).messages(manager.to_raw().unwrap()).into_input().unwrap();
-    let violations = validate(&input, &Profile::default());
+    let window = manager.messages().map(|message| message.message().clone()).collect();
+    let violations = validate(&converse_input("model", &ModelRequest::new(window)).unwrap());
     violations.iter().map(|violation| (violation.rule(), violation.to_string())).collect()
 }
 

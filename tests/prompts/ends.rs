@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 use verbale::conversation::ConversationErrorKind as Kind;
 use verbale::conversation::{Conversation, ConversationError, Prompt};
-use verbale::model::{Failure, Generation, Model, ModelEvent, ModelRequest, StopReason, Tool, Wait};
+use verbale::model::{Failure, Generation, Model, ModelEvent, ModelRequest, StopReason, Tool};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{ToolCall, Value};
 
@@ -104,7 +104,7 @@ async fn turn_timeout_cancels_the_request() {
     bedrock.reply(slow.between_events(Duration::from_secs(1)));
     let slow = prompt(&bedrock).request("Count.").config(|config| config.with_turn_timeout(LIMIT)).apply().unwrap();
     let (said, error) = read(slow.run()).await;
-    let timeout = Failure::TimedOut { wait: Wait::default(), after: LIMIT };
+    let timeout = Failure::TimedOut { wait: "the whole answer", after: LIMIT };
     assert_eq!(*error.unwrap().model_error().unwrap().kind(), timeout);
     assert!(super::line(&said[0]).starts_with(r#"assistant "one two"#));
     assert_eq!(bedrock.until(|counters| counters.cancelled == 1).await.finished, 0);
@@ -192,26 +192,13 @@ async fn result_that_the_service_added_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prompt_timeout_ends_the_run_and_keeps_the_text() {
+async fn prompt_with_a_timeout_ends_the_run_and_keeps_the_text() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("Here I").hang_after(3));
     let asked = prompt(&bedrock).request("Hello?");
-    let error = asked.prompt_timeout(Duration::from_secs(2)).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::TimedOut);
-    assert!(error.to_string().starts_with("the answer was not complete after 2000 ms"), "{error}");
+    tokio::time::timeout(Duration::from_secs(2), asked.prompt()).await.unwrap_err();
     assert_eq!(shown(asked.conversation()), [r#"user "Hello?""#, r#"assistant "Here I" llmInterrupted"#]);
     assert_eq!(bedrock.until(|counters| counters.cancelled == 1).await.requests, 1);
-    assert_usable(asked.conversation(), &bedrock).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn prompt_timeout_returns_a_complete_text_of_an_unfinished_stream() {
-    let bedrock = FakeBedrock::new();
-    // The start, a word, its end and the stop arrive; the usage never does.
-    bedrock.reply(ScriptedReply::text("Here.").hang_after(4));
-    let asked = prompt(&bedrock).request("Hello?");
-    assert_eq!(asked.prompt_timeout(Duration::from_millis(200)).await.unwrap(), "Here.");
-    assert_eq!(shown(asked.conversation()), [r#"user "Hello?""#, r#"assistant "Here.""#]);
     assert_usable(asked.conversation(), &bedrock).await;
 }
 

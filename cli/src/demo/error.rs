@@ -2,10 +2,10 @@
 
 use std::io;
 
-use aws_sdk_bedrockruntime::error::BuildError;
 use tokio::task::JoinError;
 use verbale::ManagerError;
 use verbale::bedrock::{BedrockError, Violation};
+use verbale::message::MessageError;
 
 use crate::demo::log::LogError;
 
@@ -17,7 +17,7 @@ pub enum PlayError {
     #[error("a message cannot be converted for Bedrock")]
     Bedrock(#[from] BedrockError),
     #[error("the tools of the call cannot be converted for Bedrock")]
-    Tools(#[from] BuildError),
+    Tools(#[from] MessageError),
     #[error("a bug: Bedrock would refuse the window after {messages} messages: {}", first(.violations))]
     Refused { messages: usize, violations: Vec<Violation> },
     #[error("the summary task failed")]

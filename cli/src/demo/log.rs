@@ -8,12 +8,12 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
+use verbale::ManagerError;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
 use verbale::dynamodb::{Cost, DynamoLog, Item, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{self, CallChange, CallEnd, CallHeader, CallId, CallLog as _, WriterLease};
-use verbale::manager::ManagerError;
 use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;

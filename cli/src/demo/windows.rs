@@ -1,11 +1,13 @@
 //! [`Windows`]: the requests that a model would get during a call, validated against Bedrock's rules.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use aws_sdk_bedrockruntime::error::BuildError;
-use aws_sdk_bedrockruntime::types::{self, Tool, ToolConfiguration, ToolInputSchema, ToolSpecification};
-use aws_smithy_types::Document;
-use verbale::bedrock::{BedrockMessage, ConverseRequest, Profile, validate};
+use aws_sdk_bedrockruntime::types;
+use serde_json::json;
+use verbale::bedrock::{BedrockMessage, converse_input, validate};
+use verbale::message::MessageError;
+use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{MessageWrapper, MessagesManager, Role};
 
 use crate::demo::error::PlayError;
@@ -17,20 +19,19 @@ const SYSTEM_PROMPT: &str = "You answer the phone. What you write is spoken: be 
 
 /// Builds and validates the requests of a call, with the tools that its script calls.
 pub struct Windows {
-    tools: Option<ToolConfiguration>,
+    tools: Arc<[ToolSpec]>,
     checked: usize,
 }
 
 impl Windows {
-    pub fn of(script: &Script) -> Result<Self, BuildError> {
+    pub fn of(script: &Script) -> Result<Self, MessageError> {
         let calls = script.events.iter().filter_map(|event| match &event.kind {
             EventKind::Agent { calls, .. } => Some(calls),
             _ => None,
         });
         let names: BTreeSet<&str> = calls.flatten().map(|call| call.name().as_str()).collect();
-        let tools = names.into_iter().map(tool).collect::<Result<Vec<_>, _>>()?;
-        let tools = (!tools.is_empty()).then(|| ToolConfiguration::builder().set_tools(Some(tools)).build());
-        Ok(Self { tools: tools.transpose()?, checked: 0 })
+        let tools = names.into_iter().map(|name| ToolSpec::new(name, "", json!({"type": "object"})));
+        Ok(Self { tools: tools.collect::<Result<_, _>>()?, checked: 0 })
     }
 
     /// Returns the messages of the request that a model would get now. They are empty if nobody has spoken since the last
@@ -38,18 +39,16 @@ impl Windows {
     ///
     /// Returns [`PlayError::Refused`] if Bedrock would refuse the request, which is a bug.
     pub fn now(&mut self, manager: &MessagesManager<BedrockMessage>) -> Result<Vec<types::Message>, PlayError> {
-        let messages = manager.to_raw()?;
-        if messages.is_empty() {
-            return Ok(messages);
+        let window: Vec<_> = manager.messages().map(|message| message.message().clone()).collect();
+        if window.is_empty() {
+            return Ok(Vec::new());
         }
-        let summary = manager.last_summary().map(|summary| texts_of(summary.message()));
-        let mut request =
-            ConverseRequest::new(MODEL).system(SYSTEM_PROMPT).summary(summary.as_deref()).messages(messages);
-        if let Some(tools) = &self.tools {
-            request = request.tools(tools.clone());
-        }
-        let input = request.into_input()?;
-        let mut violations = validate(&input, &Profile::for_model(MODEL));
+        let mut request = ModelRequest::new(window);
+        request.tools = Arc::clone(&self.tools);
+        request.system.push(SYSTEM_PROMPT.into());
+        request.memory = manager.last_summary().map(|summary| texts_of(summary.message()).into());
+        let input = converse_input(MODEL, &request)?;
+        let mut violations = validate(&input);
         // No model is asked while the assistant speaks.
         if speaks_last(manager) != Some(Role::User) {
             violations.retain(|violation| !matches!(violation.rule(), "ends-with-user" | "text-trailing-space"));
@@ -65,12 +64,6 @@ impl Windows {
     pub fn checked(&self) -> usize {
         self.checked
     }
-}
-
-fn tool(name: &str) -> Result<Tool, BuildError> {
-    let any_object = Document::Object([("type".to_owned(), "object".into())].into());
-    let specification = ToolSpecification::builder().name(name).input_schema(ToolInputSchema::Json(any_object));
-    Ok(Tool::ToolSpec(specification.build()?))
 }
 
 fn speaks_last(manager: &MessagesManager<BedrockMessage>) -> Option<Role> {

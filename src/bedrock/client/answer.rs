@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
@@ -32,8 +31,6 @@ pub(super) struct Answer {
     client: Client,
     settings: Arc<BedrockSettings>,
     purpose: Purpose,
-    /// Counts the requests that are sent again.
-    resent: Arc<AtomicU64>,
     reader: AnswerReader,
     /// The request, while it may be sent again.
     request: Option<ModelRequest>,
@@ -59,18 +56,11 @@ struct Streaming {
 type Step = Result<State, ModelError>;
 
 impl Answer {
-    pub(super) fn new(
-        client: Client,
-        settings: Arc<BedrockSettings>,
-        purpose: Purpose,
-        resent: Arc<AtomicU64>,
-        request: ModelRequest,
-    ) -> Self {
+    pub(super) fn new(client: Client, settings: Arc<BedrockSettings>, purpose: Purpose, request: ModelRequest) -> Self {
         Self {
             client,
             settings,
             purpose,
-            resent,
             reader: AnswerReader::default(),
             request: Some(request),
             events: VecDeque::new(),
@@ -158,7 +148,7 @@ impl Answer {
                 return self.send_again(refused, error);
             }
         };
-        let event = received.ok_or_else(|| self.error(Failure::Truncated))?;
+        let event = received.ok_or_else(|| self.error(Failure::truncated()))?;
         let events = self.reader.read(event).map_err(|failure| self.error(failure))?;
         if self.reader.has_begun() {
             self.request = None;
@@ -176,7 +166,6 @@ impl Answer {
         let Some(remedy) = refused.remedy(&request) else { return Err(error) };
         let caches = self.purpose == Purpose::Turns && remedy != Remedy::WithoutCachePoints;
         let Ok((input, _)) = prepare(&request, &self.settings, caches, remedy) else { return Err(error) };
-        self.resent.fetch_add(1, Ordering::Relaxed);
         let message = refused.redacted(&request);
         tracing::warn!(
             model_id = self.settings.model_id,

@@ -12,7 +12,7 @@ use aws_smithy_types::event_stream::RawMessage;
 
 use super::refused::Refused;
 use super::response::ErrorResponse;
-use crate::model::{Failure, ModelError, Partial, Wait};
+use crate::model::{Failure, ModelError, Partial, wait};
 
 /// Returns Bedrock's message if it refuses a request as invalid before the answer.
 pub(super) fn sent_refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Option<Refused> {
@@ -45,9 +45,9 @@ where
             request_id: error.request_id(),
         }
         .failure(),
-        SdkError::TimeoutError(_) => Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after: waited },
+        SdkError::TimeoutError(_) => Failure::TimedOut { wait: wait::WHOLE_ANSWER, after: waited },
         SdkError::DispatchFailure(dispatch) if dispatch.is_timeout() => {
-            Failure::TimedOut { wait: Wait::CONNECTION, after: waited }
+            Failure::TimedOut { wait: wait::CONNECTION, after: waited }
         }
         SdkError::DispatchFailure(dispatch) if dispatch.is_other() && dispatch.as_other().is_none() => {
             // Credentials, region or endpoint are missing.

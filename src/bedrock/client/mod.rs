@@ -1,14 +1,13 @@
 //! [`BedrockModel`]: the [`Model`] port over `aws-sdk-bedrockruntime`.
 //!
-//! Owns the request and its repair, cache points, the events of the answer, the meaning of errors, and the second form
-//! of a refused request. Keeps no state between requests except a counter, sets no deadlines, and spawns no tasks.
+//! Owns the request and its repair, cache points, the events of the answer, the meaning of errors, and the second form of a
+//! refused request. Keeps no state between requests, sets no deadlines, and spawns no tasks.
 
 mod answer;
 mod cache;
 mod config;
 mod failure;
 mod formats;
-mod inference;
 mod prepare;
 mod reader;
 mod refused;
@@ -20,7 +19,6 @@ mod stable;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
@@ -34,7 +32,7 @@ pub use repair::repair;
 pub(crate) use response::ErrorResponse;
 pub use settings::BedrockSettings;
 
-use crate::model::{FallbackModel, Generation, Model, ModelRequest};
+use crate::model::{Generation, Model, ModelRequest};
 use answer::Answer;
 
 /// A model on Amazon Bedrock.
@@ -44,7 +42,8 @@ use answer::Answer;
 ///
 /// If Bedrock refuses a request nevertheless, it is sent once more in another form: in one piece, without cache points,
 /// or with its tool calls and results as texts. A rule that this library does not know therefore does not silence a
-/// call. The change is reported, logged with Bedrock's message, and [counted](Self::resent_requests).
+/// call. The change is reported as [`ModelEvent::Repaired`](crate::model::ModelEvent::Repaired), and logged with Bedrock's
+/// message. If that happens often, name a model with the right rules in [`BedrockSettings::with_base_model`].
 ///
 /// The model's tool call ids and names are kept if Bedrock accepts them back. All others are renamed, always in the
 /// same way.
@@ -74,8 +73,8 @@ use answer::Answer;
 /// let mut manager = MessagesManager::<BedrockMessage>::new();
 /// manager.add_user("When does it arrive?")?;
 /// let window = manager.messages().map(|message| message.message().clone()).collect();
-/// let system = vec!["You answer the phone of a parcel service.".into()];
-/// let request = ModelRequest { system, ..ModelRequest::new(window) };
+/// let mut request = ModelRequest::new(window);
+/// request.system.push("You answer the phone of a parcel service.".into());
 ///
 /// let mut answer = model.generate(request);
 /// let (mut text, mut stop) = (String::new(), None);
@@ -94,7 +93,6 @@ pub struct BedrockModel {
     client: Client,
     settings: Arc<BedrockSettings>,
     purpose: Purpose,
-    resent: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +107,7 @@ impl BedrockModel {
     ///
     /// A model that cannot stream with tools answers requests with tools in one piece.
     pub fn for_turns(client: Client, settings: BedrockSettings) -> Self {
-        Self { client, settings: Arc::new(settings), purpose: Purpose::Turns, resent: Arc::default() }
+        Self { client, settings: Arc::new(settings), purpose: Purpose::Turns }
     }
 
     /// Creates a model for summaries, which answers in one piece with `Converse`. Configure the client with
@@ -117,50 +115,13 @@ impl BedrockModel {
     ///
     /// Its requests have no cache points, because no two of them share a prefix.
     pub fn for_summaries(client: Client, settings: BedrockSettings) -> Self {
-        Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries, resent: Arc::default() }
-    }
-}
-
-impl BedrockModel {
-    /// Returns how many refused requests this model and its clones have sent once more in another form.
-    ///
-    /// Each is logged as a warning with Bedrock's message. If the number grows, the profile of the model is wrong:
-    /// choose another one, or [`Profile::strict`](super::Profile::strict).
-    pub fn resent_requests(&self) -> u64 {
-        self.resent.load(Ordering::Relaxed)
-    }
-
-    /// Adds another model, region or provider, which is asked if this model fails before its first text or tool call.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use aws_sdk_bedrockruntime::{Client, Config, config::Region};
-    /// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-    ///
-    /// let in_region = |region| {
-    ///     let config = turn_client(Config::builder()).region(Region::new(region)).build();
-    ///     Client::from_conf(config)
-    /// };
-    /// let (frankfurt, virginia) = (in_region("eu-central-1"), in_region("us-east-1"));
-    /// let model = BedrockModel::for_turns(frankfurt.clone(), BedrockSettings::new("eu.anthropic.claude-sonnet-5"))
-    ///     .or_else(BedrockModel::for_turns(frankfurt, BedrockSettings::new("eu.amazon.nova-lite-v1:0")))
-    ///     .or_else(BedrockModel::for_turns(virginia, BedrockSettings::new("us.anthropic.claude-sonnet-5")))
-    ///     .with_patience(Duration::from_secs(2));
-    /// ```
-    pub fn or_else(self, other: impl Model + 'static) -> FallbackModel {
-        FallbackModel::new(self).or_else(other)
+        Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries }
     }
 }
 
 impl Model for BedrockModel {
     fn generate(&self, request: ModelRequest) -> Generation {
-        let answer = Answer::new(
-            self.client.clone(),
-            Arc::clone(&self.settings),
-            self.purpose,
-            Arc::clone(&self.resent),
-            request,
-        );
+        let answer = Answer::new(self.client.clone(), Arc::clone(&self.settings), self.purpose, request);
         let events = unfold(answer, |mut answer| async move {
             let event = answer.next().await?;
             Some((event, answer))

@@ -1,22 +1,21 @@
 //! Builds a valid request to Converse from a [`ModelRequest`].
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
-use aws_sdk_bedrockruntime::types::{self, Tool, ToolConfiguration, ToolInputSchema, ToolSpecification};
+use aws_sdk_bedrockruntime::types;
 
 use super::cache::add_cache_points;
 use super::formats::report_attachments;
-use super::inference;
-use super::repair::repair;
+use super::repair::repair_for;
 use super::settings::BedrockSettings;
-use crate::bedrock::document::to_document;
 use crate::bedrock::error::BedrockError;
 use crate::bedrock::flatten::tools_as_texts;
+use crate::bedrock::inference;
 use crate::bedrock::message::BedrockMessage;
 use crate::bedrock::profile::Remedy;
-use crate::bedrock::request::ConverseRequest;
-use crate::bedrock::validate::validate;
-use crate::message::{MessageWrapper, Text, is_blank};
-use crate::model::{Failure, ModelRequest, ToolSpec};
+use crate::bedrock::request::{ConverseRequest, tool_config};
+use crate::bedrock::validate::validate_for;
+use crate::message::{MessageWrapper, is_blank};
+use crate::model::{Failure, ModelRequest};
 
 /// Builds the request, in the form of the remedy, and lists its repairs.
 ///
@@ -32,23 +31,19 @@ pub(super) fn prepare(
     if remedy == Remedy::ToolsAsTexts {
         tools_as_texts(&mut messages);
     }
-    let system = request.system.iter().chain(&request.late_system).map(Text::as_str);
-    let mut converse = system
-        .fold(ConverseRequest::new(&settings.model_id), ConverseRequest::system)
-        .summary(request.memory.as_deref())
-        .messages(messages);
+    let mut converse = ConverseRequest::of(&settings.model_id, request).messages(messages);
     if !request.tools.is_empty() && remedy != Remedy::WithoutTools {
         converse = converse.tools(tool_config(&request.tools).map_err(invalid)?);
     }
     let mut input = converse.into_input().map_err(invalid)?;
     settings.apply(&mut input).map_err(invalid)?;
-    inference::set(&mut input, request.inference.clone().or(&settings.inference))?;
-    repairs.extend(repair(&mut input, &settings.profile));
+    inference::set(&mut input, request.inference.clone().or(&settings.inference)).map_err(invalid)?;
+    repairs.extend(repair_for(&mut input, &settings.profile));
     if caches && settings.cache_points {
         let stable = request.system.iter().filter(|prompt| !is_blank(prompt)).count();
         add_cache_points(&mut input, stable, &settings.profile);
     }
-    if let Some(violation) = validate(&input, &settings.profile).first() {
+    if let Some(violation) = validate_for(&input, &settings.profile).first() {
         return Err(Failure::Invalid(format!("{}: {violation}", violation.place())));
     }
     Ok((input, repairs))
@@ -63,28 +58,13 @@ fn raw_messages(request: &ModelRequest, repairs: &mut Vec<String>) -> Result<Vec
                 report_attachments(message, repairs);
                 raw.push(converted);
             }
-            Err(error) if error.message_id().is_some() => {
+            Err(error) if error.is_of_a_message() => {
                 repairs.push(format!("left out a message: {error}"));
             }
             Err(error) => return Err(invalid(error)),
         }
     }
     Ok(raw)
-}
-
-fn tool_config(tools: &[ToolSpec]) -> Result<ToolConfiguration, BedrockError> {
-    let specs = tools.iter().map(|tool| {
-        ToolSpecification::builder()
-            .name(tool.name.as_str())
-            // Bedrock refuses a blank description.
-            .set_description(Some(tool.description.as_str().to_owned()).filter(|text| !is_blank(text)))
-            .input_schema(ToolInputSchema::Json(to_document(&tool.input_schema)))
-            .build()
-            .map(Tool::ToolSpec)
-            .map_err(BedrockError::build("a tool"))
-    });
-    let specs = specs.collect::<Result<Vec<_>, _>>()?;
-    ToolConfiguration::builder().set_tools(Some(specs)).build().map_err(BedrockError::build("the tools"))
 }
 
 fn invalid(error: BedrockError) -> Failure {

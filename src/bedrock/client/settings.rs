@@ -23,7 +23,7 @@ use crate::model::Inference;
 ///
 /// let guardrail = GuardrailStreamConfiguration::builder().guardrail_identifier("gr1a2b3c").guardrail_version("4").build();
 /// let settings = BedrockSettings::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0")
-///     .with_inference(Inference { max_tokens: Some(300), temperature: Some(0.3), ..Inference::default() })
+///     .with_inference(Inference::default().with_max_tokens(300).with_temperature(0.3))
 ///     .with_guardrail(guardrail)
 ///     .with_latency(PerformanceConfigLatency::Optimized)
 ///     .with_request_metadata([("tenant", "bank-7")]);
@@ -44,7 +44,7 @@ pub struct BedrockSettings {
 impl BedrockSettings {
     /// Creates the settings of `model_id`: a model, an inference profile, or any other `modelId` of Converse.
     ///
-    /// The profile is [`Profile::for_model`], and requests have cache points if the model supports them.
+    /// Requests keep the rules of the model that the id names, and have cache points if that model supports them.
     pub fn new(model_id: impl Into<String>) -> Self {
         let model_id = model_id.into();
         Self {
@@ -60,13 +60,13 @@ impl BedrockSettings {
         }
     }
 
-    /// Replaces the profile of the model.
+    /// Sets the model whose rules requests keep, by its id.
     ///
-    /// Needed if `model_id` is the ARN of an application inference profile, which does not name the model: pass
-    /// [`Profile::for_model`] with the id of the model.
+    /// Needed if the model's id is the ARN of an application inference profile, which does not name the model. For a model
+    /// that this crate does not know, name one that it resembles.
     #[must_use]
-    pub fn with_profile(self, profile: Profile) -> Self {
-        Self { profile, ..self }
+    pub fn with_base_model(self, model_id: &str) -> Self {
+        Self { profile: Profile::for_model(model_id), ..self }
     }
 
     /// Sets the default inference settings. A request's own settings take precedence, one by one.
@@ -75,13 +75,6 @@ impl BedrockSettings {
     #[must_use]
     pub fn with_inference(self, inference: Inference) -> Self {
         Self { inference, ..self }
-    }
-
-    /// Sets the default maximum number of tokens of an answer, at least 1. A request's own maximum takes precedence.
-    #[must_use]
-    pub fn with_max_tokens(mut self, max_tokens: u32) -> Self {
-        self.inference.max_tokens = Some(max_tokens);
-        self
     }
 
     /// Sets whether requests have cache points: `true` by default.

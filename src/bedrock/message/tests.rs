@@ -60,7 +60,7 @@ fn blank_texts_and_unknown_contents_are_left_out() {
 fn summaries_and_system_messages_are_refused() {
     for role in [Role::Summary, Role::System] {
         let error = message(role, "x").to_raw().unwrap_err();
-        assert_eq!(error.message_id(), Some(MessageId::from(7)));
+        assert!(error.is_of_a_message());
         assert!(error.to_string().contains(&format!(" is a {role} message")), "{error}");
     }
 }

@@ -85,19 +85,6 @@ const COHERE: Profile = Profile { result_status: true, supports_images: false, s
 const PALMYRA: Profile = Profile { streams_with_tools: false, supports_images: false, supports_videos: false, ..NAMED };
 const TEXT: Profile = Profile { supports_images: false, supports_videos: false, ..NAMED };
 
-/// The profile that every model with tools accepts.
-pub(super) const STRICT: Profile = Profile {
-    result_status: false,
-    result_images: false,
-    text_beside_tools: false,
-    streams_with_tools: false,
-    schemas: Schemas::BasicTop,
-    tool_choice: ToolChoices::Auto,
-    supports_images: false,
-    cache_points: CachePlaces::Nowhere,
-    ..CLAUDE
-};
-
 /// Parts of model ids, with the profile of their family. The first row whose part is in an id applies.
 ///
 /// Each row of an older Claude model lists only that model, because newer ones refuse what it accepts.

@@ -10,24 +10,15 @@ pub(in crate::bedrock) mod service;
 
 pub(super) use refusals::{Refusal, Remedy, refusals};
 
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+
 use super::identifier::Characters;
 
 /// The capabilities and limits of a model on Bedrock.
 ///
 /// [`for_model`](Self::for_model) knows many models. The default has the limits of Converse for all models.
-///
-/// If Bedrock behaves differently for your model, choose the profile of a model that it resembles, or
-/// [`strict`](Self::strict).
-///
-/// ```
-/// use verbale::bedrock::Profile;
-///
-/// let claude = Profile::for_model("anthropic.claude-sonnet-5");
-/// assert_eq!(Profile::for_model("eu.anthropic.claude-sonnet-5"), claude);
-/// assert_ne!(claude, Profile::default());
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
+pub(crate) struct Profile {
     /// Whether the model refuses a conversation that ends with the assistant. Other models continue it.
     pub(in crate::bedrock) must_end_with_user: bool,
     /// Whether the model refuses white space at the end of a conversation that ends with the assistant.
@@ -105,14 +96,13 @@ impl Profile {
     ///
     /// Returns the default, which has no cache points, if the id does not name the model. The ARN of an application
     /// inference profile does not name it; pass the id of its model instead.
-    pub fn for_model(model_id: &str) -> Self {
+    pub(crate) fn for_model(model_id: &str) -> Self {
         families::of(model_id)
     }
 
-    /// Returns a profile that refuses whatever any known model with tools refuses. Any model with tools accepts a
-    /// request that follows it.
-    pub fn strict() -> Self {
-        families::STRICT
+    /// Returns the profile of the request's model.
+    pub(in crate::bedrock) fn of(input: &ConverseInput) -> Self {
+        Self::for_model(input.model_id().unwrap_or_default())
     }
 
     /// The profile of Anthropic's models from Claude 4.6 on.

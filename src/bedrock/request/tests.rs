@@ -10,7 +10,8 @@ use aws_smithy_types::Document;
 use serde_json::{Value as Json, json};
 
 use super::super::json::to_json;
-use super::super::{Profile, validate};
+use super::super::profile::Profile;
+use super::super::validate::validate_for;
 use super::*;
 
 fn message(role: ConversationRole, content: impl IntoIterator<Item = ContentBlock>) -> Message {
@@ -117,7 +118,7 @@ fn calls_and_results_become_texts_without_tools() {
                 ]},
             ])
         );
-        assert_eq!(validate(&input, &Profile::claude()), []);
+        assert_eq!(validate_for(&input, &Profile::claude()), []);
     }
 }
 
@@ -159,7 +160,7 @@ fn duplicate_document_names_get_numbers() {
     ]
     .map(|block| block["document"]["name"].as_str().unwrap());
     assert_eq!(names, ["card", "Card (2)", &long, &format!("{} (2)", "x".repeat(196)), "card (3)"]);
-    assert_eq!(validate(&input, &Profile::claude()), []);
+    assert_eq!(validate_for(&input, &Profile::claude()), []);
 }
 
 #[test]

@@ -23,16 +23,19 @@ pub(super) use tools::{accepts_choice, refused_keys};
 
 /// Returns the rules that a request breaks, in the order in which Bedrock checks them. Sends nothing.
 ///
+/// The request's model id names the model whose rules apply. An unknown model has the rules of Converse.
+///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 /// use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
-/// use verbale::bedrock::{ConverseRequest, Profile, validate};
+/// use verbale::bedrock::validate;
 ///
 /// let silence =
 ///     Message::builder().role(ConversationRole::User).content(ContentBlock::Text(" ".into())).build()?;
-/// let input = ConverseRequest::new("eu.amazon.nova-lite-v1:0").messages(vec![silence]).into_input()?;
+/// let input = ConverseInput::builder().model_id("eu.amazon.nova-lite-v1:0").messages(silence).build()?;
 ///
-/// let violations = validate(&input, &Profile::default());
+/// let violations = validate(&input);
 /// assert_eq!(violations.len(), 1);
 /// assert_eq!(violations[0].rule(), "text-blank");
 /// assert_eq!(violations[0].place(), "messages.0.content.0");
@@ -43,7 +46,12 @@ pub(super) use tools::{accepts_choice, refused_keys};
 /// );
 /// # Ok(()) }
 /// ```
-pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
+pub fn validate(input: &ConverseInput) -> Vec<Violation> {
+    validate_for(input, &Profile::of(input))
+}
+
+/// Returns the rules of `profile` that a request breaks.
+pub(crate) fn validate_for(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
     let mut violations = Violations::default();
     turns::check(input, profile, &mut violations);
     tools::check(input, profile, &mut violations);

@@ -126,7 +126,7 @@ fn valid() -> Vec<Message> {
 
 #[track_caller]
 fn assert_violations<const N: usize>(input: &ConverseInput, expected: [(Place, &str); N]) {
-    let violations = validate(input, &Profile::claude());
+    let violations = validate_for(input, &Profile::claude());
     let found: Vec<_> = violations.iter().map(|violation| (violation.place, violation.wording.as_str())).collect();
     assert_eq!(found, expected);
 }
@@ -163,7 +163,7 @@ fn some_models_require_the_last_message_from_the_user() {
         "This model does not support assistant message prefill. The conversation must end with a user message.";
     let messages = || [user([text("a")]), assistant([text("b")])];
     assert_violation(messages(), Place::Message(1), WORDING);
-    assert_eq!(validate(&input(messages()), &Profile::default()), []);
+    assert_eq!(validate_for(&input(messages()), &Profile::default()), []);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn next_user_message_must_answer_each_call() {
 
     const AT_THE_END: &str = "Expected toolResult blocks at messages.2.content for the following Ids: a";
     let unanswered = input([user([text("x")]), assistant([call("a")])]);
-    let violations = validate(&unanswered, &Profile::default());
+    let violations = validate_for(&unanswered, &Profile::default());
     assert_eq!(violations.len(), 1);
     assert_eq!(violations[0].to_string(), AT_THE_END);
 
@@ -208,7 +208,7 @@ fn next_user_message_must_answer_each_call() {
     assert_violation(messages, Place::Message(2), OF_ANOTHER);
 
     let by_itself = input([user([text("x")]), assistant([call("a")]), assistant([result("a")]), user([text("y")])]);
-    let wordings: Vec<_> = validate(&by_itself, &Profile::claude()).iter().map(Violation::to_string).collect();
+    let wordings: Vec<_> = validate_for(&by_itself, &Profile::claude()).iter().map(Violation::to_string).collect();
     assert_eq!(wordings.len(), 2);
     assert!(wordings[0].starts_with("A conversation must alternate") && wordings[1] == AT_THE_END, "{wordings:?}");
 
@@ -265,7 +265,7 @@ fn some_models_require_results_first() {
         [user([text("x")]), assistant([call("a"), call("b")]), answers]
     };
     assert_violation(messages(), Place::Message(2), WORDING);
-    assert_eq!(validate(&input(messages()), &Profile::default()), []);
+    assert_eq!(validate_for(&input(messages()), &Profile::default()), []);
 }
 
 #[test]
@@ -334,7 +334,8 @@ fn invalid_tool_ids_and_names_are_refused() {
 #[test]
 fn invalid_id_is_hidden_in_the_wording() {
     let messages = [user([text("x")]), assistant([call("my pin is 4711"), call("my pin is 4711")]), user([text("y")])];
-    let wordings: String = validate(&input(messages), &Profile::claude()).iter().map(Violation::to_string).collect();
+    let wordings: String =
+        validate_for(&input(messages), &Profile::claude()).iter().map(Violation::to_string).collect();
     assert!(wordings.contains("Ids: (not an id)") && !wordings.contains("4711"), "{wordings}");
 }
 
@@ -347,7 +348,7 @@ fn image_count_and_size_are_limited() {
     assert_violation(messages, Place::Content(2, 9), TOO_MANY);
     let mut profile = Profile::claude();
     (profile.max_images, profile.max_attachments) = (21, 21);
-    assert_eq!(validate(&input([user(images(21))]), &profile), []);
+    assert_eq!(validate_for(&input([user(images(21))]), &profile), []);
 
     const TOO_LARGE: &str = "The model returned the following errors: messages.0.content.0.image.source.bytes: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes";
     let large = || image_block(3_932_161);
@@ -456,7 +457,7 @@ fn some_models_refuse_videos_and_s3_locations() {
             ),
         ],
     );
-    assert_eq!(validate(&input, &Profile::for_model("eu.amazon.nova-lite-v1:0")), []);
+    assert_eq!(validate_for(&input, &Profile::for_model("eu.amazon.nova-lite-v1:0")), []);
 }
 
 #[test]

@@ -233,7 +233,8 @@ impl CallHost {
             // A call whose closing panicked stays in `left_open`.
             if let Ok((call_id, Ok(closed))) = closed {
                 left_open.remove(&call_id);
-                drained.add(&call_id, closed);
+                // Without a result, its owner has closed it meanwhile.
+                drained.closed.extend(closed.map(|closed| (call_id, closed)));
             }
         }
         drained.left_open = left_open.into_iter().collect();

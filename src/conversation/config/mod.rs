@@ -64,7 +64,6 @@ pub struct Config {
     fact_finder: Option<Arc<dyn FactFinder>>,
     policy: Option<Policy>,
     summarizer: Option<Arc<dyn Summarizer>>,
-    summary_timeout: Option<Duration>,
     summary_backoff: Option<Duration>,
     keeps_all_messages: Option<bool>,
 }
@@ -179,16 +178,11 @@ impl Config {
         Self { fact_finder: Some(Arc::new(finder)), ..self }
     }
 
-    /// Sets the summariser; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails.
+    /// Sets the summariser; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails or takes longer
+    /// than 30 s.
     #[must_use]
     pub fn with_summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
         Self { summarizer: Some(Arc::new(summarizer)), ..self }
-    }
-
-    /// Sets the maximum time of a summary; 30 s by default.
-    #[must_use]
-    pub fn with_summary_timeout(self, timeout: Duration) -> Self {
-        Self { summary_timeout: Some(timeout), ..self }
     }
 
     /// Sets the pause after the summariser failed; 10 s by default. Each further failure doubles it, up to 5 min.
@@ -256,10 +250,6 @@ impl Config {
 
     pub(super) fn summarizer(&self) -> Arc<dyn Summarizer> {
         self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::for_memory(self.policy().memory())))
-    }
-
-    pub(super) fn summary_timeout(&self) -> Duration {
-        self.summary_timeout.unwrap_or(Duration::from_secs(30))
     }
 
     pub(super) fn summary_backoff(&self) -> Duration {

@@ -110,14 +110,6 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how many records of a call are written, one after the other, before the writer continues with another call; 25
-    /// by default.
-    #[must_use]
-    pub fn with_batch(mut self, batch: usize) -> Self {
-        self.batch = batch;
-        self
-    }
-
     /// Sets how long a record waits for a newer revision that replaces it; 200 ms by default. A flush does not wait.
     #[must_use]
     pub fn with_linger(mut self, linger: Duration) -> Self {
@@ -138,30 +130,6 @@ impl WriterSettings {
     #[must_use]
     pub fn with_turn_wait(mut self, longest: Duration) -> Self {
         self.turn_wait = Some(longest);
-        self
-    }
-
-    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A longer request
-    /// counts as failed and is retried.
-    #[must_use]
-    pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.attempt_timeout = timeout;
-        self
-    }
-
-    /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
-    /// failure in a row. After failures that need an operator, the wait grows to 30 s. While a flush waits, it is at
-    /// most 1 s.
-    #[must_use]
-    pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
-        (self.backoff, self.max_backoff) = (first, longest);
-        self
-    }
-
-    /// Sets the source of the random part of the waits after failed attempts.
-    #[must_use]
-    pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
-        self.randomness = randomness;
         self
     }
 
@@ -187,7 +155,48 @@ impl WriterSettings {
         self.lease_renewal = Some(every);
         self
     }
+}
 
+/// The parts of the settings that only the tests of the writer change.
+impl WriterSettings {
+    /// Sets how many records of a call are written, one after the other, before the writer continues with another call; 25
+    /// by default.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_batch(mut self, batch: usize) -> Self {
+        self.batch = batch;
+        self
+    }
+
+    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
+    /// takes longer has failed and is retried.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.attempt_timeout = timeout;
+        self
+    }
+
+    /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
+    /// failure in a row. After failures that need an operator, the wait grows to 30 s. While a flush waits, it is at
+    /// most 1 s.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
+        (self.backoff, self.max_backoff) = (first, longest);
+        self
+    }
+
+    /// Sets the source of the random part of the waits after failed attempts.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
+        self.randomness = randomness;
+        self
+    }
+}
+
+impl WriterSettings {
     /// How long the messages of a reply may wait for their last change.
     pub(super) fn turn_wait(&self, forms_spans: bool) -> Duration {
         self.turn_wait.unwrap_or(match (self.spool.is_some(), forms_spans) {

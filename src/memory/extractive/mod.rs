@@ -67,12 +67,13 @@ const MAX_TURN_CHARS: usize = 300;
 const SHARE: usize = 4;
 
 /// The minimum length of a summary. The longest clause with its speaker is shorter.
+#[cfg(test)]
 const LEAST_CHARS: usize = 200;
 
 impl ExtractiveSummarizer {
     /// Sets the maximum length of the summary, in characters; at least 200.
-    #[must_use]
-    pub fn with_max_chars(self, chars: usize) -> Self {
+    #[cfg(test)]
+    fn with_max_chars(self, chars: usize) -> Self {
         let chars = chars.max(LEAST_CHARS);
         Self { max_chars: chars, most_chars: chars, ..self }
     }

@@ -7,7 +7,7 @@ use super::{ExtractiveSummarizer, Removed, Source};
 use crate::manager::Summarizing;
 use crate::message::{Message, Position, Role, Text, is_blank, is_blank_char};
 use crate::model::{
-    Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage, Wait,
+    Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage, wait,
 };
 use crate::model::{Summarizer, Summary, SummaryFuture};
 
@@ -107,7 +107,7 @@ impl<M> ModelSummarizer<M> {
 impl<M: Model> ModelSummarizer<M> {
     async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let after = self.timeout;
-        let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after }, Partial::default());
+        let late = |_| ModelError::new(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after }, Partial::default());
         tokio::time::timeout(after, self.write_checked(summarizing)).await.map_err(late)?
     }
 
@@ -192,7 +192,7 @@ async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, ModelE
     let is_cut = match stop {
         None => {
             let received = Partial { text_bytes: text.len(), ..Partial::default() };
-            return Err(ModelError::new(Failure::Truncated, received));
+            return Err(ModelError::new(Failure::truncated(), received));
         }
         Some(StopReason::Filtered) => {
             let refused = Failure::Refused("a guardrail or content filter removed the summary".to_owned());

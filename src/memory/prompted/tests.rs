@@ -185,7 +185,7 @@ async fn long_answer_is_cut_to_the_limit() {
 }
 
 fn timed_out(error: &ModelError, after: Duration) -> bool {
-    *error.kind() == Failure::TimedOut { wait: Wait::WHOLE_ANSWER, after }
+    *error.kind() == Failure::TimedOut { wait: wait::WHOLE_ANSWER, after }
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,14 +202,14 @@ async fn summary_times_out() {
 async fn every_failure_is_reported() {
     let blank = || Failure::Malformed("the summary is blank".to_owned());
     let filtered = Failure::Refused("a guardrail or content filter removed the summary".to_owned());
-    let late = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_millis(1_500) };
+    let late = Failure::TimedOut { wait: wait::FIRST_TOKEN, after: Duration::from_millis(1_500) };
     let failed = |kind| vec![text("They"), Err(ModelError::new(kind, Partial::default()))];
     for (events, expected, retryable) in [
         (said(" \u{200b}\n"), blank(), true),
         (vec![stop(StopReason::EndTurn)], blank(), true),
         (vec![text(" "), stop(StopReason::MaxTokens)], blank(), true),
         (vec![text("They met."), stop(StopReason::Filtered)], filtered, false),
-        (vec![text("They met.")], Failure::Truncated, true),
+        (vec![text("They met.")], Failure::truncated(), true),
         (failed(Failure::Throttled), Failure::Throttled, true),
         (failed(Failure::Denied("role".into())), Failure::Denied("role".into()), false),
         (failed(late.clone()), late, true),

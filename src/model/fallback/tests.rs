@@ -11,7 +11,7 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep, advance, sleep};
 
 use super::*;
-use crate::model::{Failure, ModelError, ModelEvent, Partial, StopReason, Usage, Wait};
+use crate::model::{Failure, ModelError, ModelEvent, Partial, StopReason, Usage, wait};
 
 /// A step of a scripted answer.
 #[derive(Clone)]
@@ -144,7 +144,7 @@ async fn timed(model: &FallbackModel) -> (Vec<String>, u128) {
 
 #[tokio::test(start_paused = true)]
 async fn failure_before_the_answer_switches_at_once() {
-    let timeout = Failure::TimedOut { wait: Wait::FIRST_TOKEN, after: Duration::from_secs(5) };
+    let timeout = Failure::TimedOut { wait: wait::FIRST_TOKEN, after: Duration::from_secs(5) };
     let failures = [
         Failure::Denied(String::new()),
         Failure::Throttled,
@@ -152,7 +152,6 @@ async fn failure_before_the_answer_switches_at_once() {
         Failure::Unreachable,
         timeout,
         Failure::Cut,
-        Failure::Truncated,
         Failure::Malformed(String::new()),
     ];
     for failure in failures {

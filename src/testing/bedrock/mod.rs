@@ -2,8 +2,7 @@
 //!
 //! A test uses the real SDK client, so it sees what a service sees. The fake answers from a script, at a scripted pace
 //! and with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and `ConverseStream`
-//! for any model id, refuses what the family of the model refuses
-//! ([`Profile::for_model`](crate::bedrock::Profile::for_model)), and ignores credentials.
+//! for any model id, refuses what [`validate`](crate::bedrock::validate()) reports, and ignores credentials.
 //!
 //! There are two ways to connect. [`FakeBedrock::sdk_config`] needs no socket: a test can run thousands of sessions, and
 //! tokio's clock may be paused. [`FakeBedrock::serve`] listens on the loopback interface, for tests of connections.

@@ -12,7 +12,7 @@ use super::exception::Exception;
 use super::parse;
 use super::reply::ScriptedReply;
 use super::request::ReceivedRequest;
-use crate::bedrock::{Profile, validate};
+use crate::bedrock::{Profile, validate_for};
 
 pub(super) type Responder = Arc<dyn Fn(&ReceivedRequest) -> ScriptedReply + Send + Sync>;
 
@@ -95,7 +95,7 @@ fn refusal(request: &ReceivedRequest) -> Option<String> {
     if request.is_streaming() && request.input().tool_config().is_some() && !profile.streams_with_tools {
         return Some("This model doesn't support tool use in streaming mode.".to_owned());
     }
-    validate(request.input(), &profile).first().map(ToString::to_string)
+    validate_for(request.input(), &profile).first().map(ToString::to_string)
 }
 
 fn response(answer: Answer, ticket: Ticket) -> Response {

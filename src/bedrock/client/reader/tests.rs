@@ -8,7 +8,7 @@ use aws_sdk_bedrockruntime::types::{
 use serde_json::json;
 
 use super::*;
-use crate::bedrock::to_document;
+use crate::bedrock::document::to_document;
 
 fn start() -> Event {
     Event::MessageStart(MessageStartEvent::builder().role(ConversationRole::Assistant).build().unwrap())

@@ -24,29 +24,35 @@ use crate::message::{PLACEHOLDER, is_blank};
 /// oldest surplus ones, are replaced by texts that name them. Some violations cannot be repaired, such as an invalid
 /// tool schema: [`validate()`](crate::bedrock::validate()) reports them.
 ///
+/// The request's model id names the model whose rules apply. An unknown model has the rules of Converse.
+///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 /// use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
-/// use verbale::bedrock::{ConverseRequest, Profile, repair, validate};
+/// use verbale::bedrock::{repair, validate};
 ///
-/// let model_id = "eu.anthropic.claude-sonnet-5";
 /// let text = |text: &str| ContentBlock::Text(text.into());
 /// let greeting = Message::builder().role(ConversationRole::Assistant).content(text("Hello!")).build()?;
-/// let mut input = ConverseRequest::new(model_id).messages(vec![greeting]).into_input()?;
+/// let mut input = ConverseInput::builder().model_id("eu.anthropic.claude-sonnet-5").messages(greeting).build()?;
 ///
-/// let profile = Profile::for_model(model_id);
-/// let repairs: Vec<_> = repair(&mut input, &profile).iter().map(|repair| repair.to_string()).collect();
 /// assert_eq!(
-///     repairs,
+///     repair(&mut input),
 ///     [
 ///         "messages.0: inserted a user message `...`, because the conversation started with the assistant",
 ///         "messages.2: added a user message `...`, because the conversation ended with the assistant",
 ///     ]
 /// );
-/// assert_eq!(validate(&input, &profile), []);
+/// assert_eq!(validate(&input), []);
 /// # Ok(()) }
 /// ```
-pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<String> {
+pub fn repair(input: &mut ConverseInput) -> Vec<String> {
+    let profile = Profile::of(input);
+    repair_for(input, &profile)
+}
+
+/// Repairs a request that a model with this profile would refuse.
+pub(crate) fn repair_for(input: &mut ConverseInput, profile: &Profile) -> Vec<String> {
     let mut repairs = Repairs::default();
     remove_blank_prompts(input, &mut repairs);
     config::repair(input, profile, &mut repairs);

@@ -13,7 +13,8 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::bedrock::profile::CachePlaces;
-use crate::bedrock::{to_json, validate};
+use crate::bedrock::to_json;
+use crate::bedrock::validate::validate_for;
 
 mod random;
 
@@ -96,11 +97,11 @@ fn small() -> Profile {
 #[track_caller]
 fn repaired_for(profile: &Profile, messages: Vec<Message>) -> (Json, Vec<String>) {
     let mut input = input(messages);
-    let repairs = repair(&mut input, profile);
-    assert_eq!(validate(&input, profile), []);
+    let repairs = repair_for(&mut input, profile);
+    assert_eq!(validate_for(&input, profile), []);
     let json = input.messages().iter().map(|message| to_json(message)["content"].clone()).collect();
     let repaired = input.clone();
-    assert_eq!(repair(&mut input, profile), [""; 0]);
+    assert_eq!(repair_for(&mut input, profile), [""; 0]);
     assert_eq!(input, repaired);
     (json, repairs)
 }
@@ -121,7 +122,7 @@ fn valid_request_stays_unchanged() {
         user([result("b"), result("a"), text("Hello?"), ContentBlock::CachePoint(cache_point())]),
     ];
     let mut input = input(messages.clone());
-    assert_eq!(repair(&mut input, &small()), [""; 0]);
+    assert_eq!(repair_for(&mut input, &small()), [""; 0]);
     assert_eq!(input.messages, Some(messages));
 }
 
@@ -341,7 +342,7 @@ fn prompts_tools_and_cache_points_are_repaired() {
             SystemContentBlock::CachePoint(cache_point()),
         ]);
         profile.max_cache_points = if places == CachePlaces::Everywhere { 4 } else { 2 };
-        let repairs: Vec<_> = repair(&mut input, &profile);
+        let repairs: Vec<_> = repair_for(&mut input, &profile);
         assert_eq!(
             repairs,
             [
@@ -351,7 +352,7 @@ fn prompts_tools_and_cache_points_are_repaired() {
                 "messages: removed cache points that the model does not support",
             ]
         );
-        assert_eq!(validate(&input, &profile), []);
+        assert_eq!(validate_for(&input, &profile), []);
         let tools = input.tool_config().unwrap().tools();
         let in_messages = input.messages().iter().flat_map(|message| message.content());
         let counts =
@@ -364,8 +365,8 @@ fn prompts_tools_and_cache_points_are_repaired() {
 fn calls_and_results_become_texts_without_tools() {
     let mut input = input(vec![user([text("x")]), assistant([call("a")]), user([result("a")])]);
     input.tool_config = None;
-    let repairs: Vec<_> = repair(&mut input, &small());
+    let repairs: Vec<_> = repair_for(&mut input, &small());
     let why = "replaced a tool call or result with text, because the request has no tools";
     assert_eq!(repairs, [format!("messages.1.content.0: {why}"), format!("messages.2.content.0: {why}")]);
-    assert_eq!(validate(&input, &small()), []);
+    assert_eq!(validate_for(&input, &small()), []);
 }

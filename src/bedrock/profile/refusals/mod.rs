@@ -44,7 +44,7 @@ pub(in crate::bedrock) enum Remedy {
     ToolsAsTexts,
 }
 
-const REPAIRED: &str = "`repair` prevents this; choose the profile of the model, or `Profile::strict()`";
+const REPAIRED: &str = "`repair` prevents this; name a model with these rules in `BedrockSettings::with_base_model`";
 const TOO_LONG: &str = "the prompt is too long for the model; summarise earlier";
 const MESSAGE: &str = "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html";
 

@@ -7,16 +7,16 @@ fn cache_points_are_refused_in_other_places() {
     const NOWHERE: &str = "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more information.";
     let nova = Profile::for_model("eu.amazon.nova-lite-v1:0");
     let after_text = input(valid());
-    assert_eq!(validate(&after_text, &nova), []);
-    let [unknown] = &validate(&after_text, &Profile::default())[..] else { panic!() };
+    assert_eq!(validate_for(&after_text, &nova), []);
+    let [unknown] = &validate_for(&after_text, &Profile::default())[..] else { panic!() };
     assert_eq!((unknown.rule, unknown.place), ("cache-point", Place::Content(2, 3)));
     assert_eq!(unknown.to_string(), NOWHERE);
 
     let mut elsewhere = input(valid());
     elsewhere.tool_config.as_mut().unwrap().tools.push(Tool::CachePoint(cache_point()));
     elsewhere.messages.as_mut().unwrap()[4].content.push(ContentBlock::CachePoint(cache_point()));
-    assert_eq!(validate(&elsewhere, &Profile::claude()), []);
-    let wordings: Vec<_> = validate(&elsewhere, &nova).iter().map(Violation::to_string).collect();
+    assert_eq!(validate_for(&elsewhere, &Profile::claude()), []);
+    let wordings: Vec<_> = validate_for(&elsewhere, &nova).iter().map(Violation::to_string).collect();
     let wording = |pointer: &str| {
         format!(
             "The model returned the following errors: Malformed input request: {pointer}: extraneous key [cachePoint] is not permitted, please reformat your input and try again."
@@ -45,10 +45,10 @@ fn some_models_refuse_texts_beside_tool_blocks() {
     };
     let apart = Profile { text_beside_tools: false, ..Profile::default() };
     let messages = [user([text("x")]), assistant([text("y"), call("a")]), user([result("a"), text("z")])];
-    let wordings: Vec<_> = validate(&input(messages), &apart).iter().map(Violation::to_string).collect();
+    let wordings: Vec<_> = validate_for(&input(messages), &apart).iter().map(Violation::to_string).collect();
     assert_eq!(wordings, [wording(1, "use"), wording(2, "result")]);
     let messages = [user([text("x")]), assistant([call("a")]), user([result("a")])];
-    assert_eq!(validate(&input(messages), &apart), []);
+    assert_eq!(validate_for(&input(messages), &apart), []);
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn some_models_refuse_trailing_white_space() {
     const WORDING: &str = "The model returned the following errors: messages: final assistant content cannot end with trailing whitespace";
     let older = Profile::for_model("anthropic.claude-haiku-4-5-20251001-v1:0");
     let ending_with = |words| input([user([text("x ")]), assistant([text("y "), text(words)])]);
-    let [violation] = &validate(&ending_with("Yes, "), &older)[..] else { panic!() };
+    let [violation] = &validate_for(&ending_with("Yes, "), &older)[..] else { panic!() };
     assert_eq!((violation.rule, violation.place), ("text-trailing-space", Place::Content(1, 1)));
     assert_eq!(violation.to_string(), WORDING);
-    assert_eq!(validate(&ending_with("Yes,"), &older), []);
-    assert_eq!(validate(&ending_with("Yes, "), &Profile::default()), []);
+    assert_eq!(validate_for(&ending_with("Yes,"), &older), []);
+    assert_eq!(validate_for(&ending_with("Yes, "), &Profile::default()), []);
 }

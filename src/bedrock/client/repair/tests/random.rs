@@ -121,9 +121,9 @@ proptest! {
         if !tools {
             input.tool_config = None;
         }
-        let was_valid = validate(&input, &profile).is_empty();
-        let repairs = repair(&mut input, &profile);
-        prop_assert_eq!(validate(&input, &profile), []);
+        let was_valid = validate_for(&input, &profile).is_empty();
+        let repairs = repair_for(&mut input, &profile);
+        prop_assert_eq!(validate_for(&input, &profile), []);
         prop_assert!(!was_valid || repairs.is_empty());
         let after = texts(input.messages());
         for text in before {

@@ -3,16 +3,17 @@
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::InferenceConfiguration;
 
-use crate::bedrock::document::to_document;
+use super::document::to_document;
+use super::error::BedrockError;
 use crate::message::Value;
-use crate::model::{Failure, Inference};
+use crate::model::Inference;
 
 /// Sets the inference settings of the request, which [`validate()`](crate::bedrock::validate()) checks later.
 ///
-/// Returns [`Failure::Invalid`] if `max_tokens` does not fit an `i32`.
-pub(super) fn set(input: &mut ConverseInput, inference: Inference) -> Result<(), Failure> {
+/// Returns [`BedrockError`] if `max_tokens` does not fit an `i32`.
+pub(super) fn set(input: &mut ConverseInput, inference: Inference) -> Result<(), BedrockError> {
     let max_tokens = inference.max_tokens.map(i32::try_from).transpose();
-    let max_tokens = max_tokens.map_err(|_| Failure::Invalid("max_tokens is larger than 2,147,483,647".to_owned()))?;
+    let max_tokens = max_tokens.map_err(|_| BedrockError::max_tokens())?;
     let sequences: Vec<String> = inference.stop_sequences.iter().map(|text| text.as_str().to_owned()).collect();
     let config = InferenceConfiguration::builder()
         .set_max_tokens(max_tokens)
