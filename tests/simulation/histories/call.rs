@@ -35,6 +35,8 @@ pub struct Call {
     /// Whether a task of its writer died, so that the next one does not know the spans that were put.
     pub has_lost_task: bool,
     pub has_large: bool,
+    /// The dead letters that were stored after all.
+    pub retried: Vec<Record>,
     pub is_held: bool,
     /// An erasure was requested; the end of the history shows whether it succeeded.
     pub is_erasing: bool,
@@ -78,6 +80,7 @@ impl Call {
             was_resumed: false,
             has_lost_task: false,
             has_large: false,
+            retried: Vec::new(),
             is_held: false,
             is_erasing: false,
             is_disputed: false,
