@@ -93,12 +93,13 @@ impl Policy {
         self
     }
 
-    /// Sets the maximum length of the memory, in tokens of four bytes; 800 by default, and 25 more for each act. The memory
-    /// is not longer than the turns that it replaces either, so that a prompt with memory is never longer than the whole
+    /// Sets the maximum length of the memory, in tokens of four bytes; 800 by default, plus 25 for each act. The memory
+    /// is also never longer than the turns that it replaces, so a prompt with memory is never longer than the whole
     /// conversation. Turns whose acts need more room than the turns themselves stay in the window.
     ///
-    /// The summary gives way first, then the results of lookups, then facts, then the details of acts. Acts whose outcome
-    /// the caller knows can become one line a tool, with their ids. No act is left out.
+    /// Over the maximum, the summary is shortened first, then the results of lookups, then facts, then the details of
+    /// acts. Acts whose outcome the caller knows may be shortened to one line per tool, with their ids. No act is left
+    /// out.
     #[must_use]
     pub fn with_memory(mut self, tokens: u64) -> Self {
         self.memory = Tokens::new(tokens);
@@ -112,8 +113,8 @@ impl Policy {
     /// Sets the maximum length of a prompt, in estimated tokens: instructions, memory and window together, without the
     /// specifications of tools. `None`, the default, sets no maximum.
     ///
-    /// The memory gives way first, down to the shortest form of its acts, then the window, down to one turn. A prompt
-    /// that is still longer is sent and reported as an `OverBudget` event of the conversation.
+    /// The memory is shortened first, down to the shortest form of its acts, then the window, down to one turn. A
+    /// prompt that is still longer is sent and reported as an `OverBudget` event of the conversation.
     #[must_use]
     pub fn with_budget(mut self, tokens: impl Into<Option<u64>>) -> Self {
         self.budget = tokens.into().map(Tokens::new);
@@ -127,16 +128,15 @@ impl Policy {
     /// Returns the messages to summarise, by an estimate of the tokens of each message of the window.
     ///
     /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
-    /// save too little: less than a quarter of the gap between the marks. The rest of a window after a chosen cut is
-    /// not cut again before it grows.
+    /// save less than a quarter of the gap between the marks.
     pub fn summarizing<W: MessageWrapper>(&self, manager: &MessagesManager<W>) -> Option<Summarizing> {
         manager.summarizing_by(|window, cuts| self.choose(window, cuts, Tokens::estimate))
     }
 
     /// Chooses where to cut the window and returns the index of the cut, like [`summarizing`](Self::summarizing).
     ///
-    /// The arguments are those of the closure of [`MessagesManager::summarizing_by`]. `tokens` returns the tokens of a
-    /// message.
+    /// `window` and `cuts` are the arguments of the closure of [`MessagesManager::summarizing_by`]. `tokens` returns
+    /// the tokens of a message.
     pub(crate) fn choose(
         &self,
         window: &[&Message],

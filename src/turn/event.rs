@@ -131,8 +131,8 @@ pub enum CallEvent {
         /// The tool call.
         id: ToolCallId,
     },
-    /// The [`same_act`](crate::model::Tool::same_act) of a tool panicked, so the call counts as another act than earlier
-    /// ones.
+    /// The [`same_act`](crate::model::Tool::same_act) of a tool panicked, so the call counts as the same act as the
+    /// earlier one.
     SameActPanicked {
         /// The tool call.
         id: ToolCallId,

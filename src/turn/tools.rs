@@ -167,9 +167,9 @@ impl Core {
             Attempt::Running(_) => NoResult::AlreadyRunning,
             Attempt::Unknown(_) if !tool.acting.may_repeat() => NoResult::EarlierUnknown,
             Attempt::Untold(_, earlier) if tool.acting.acts_once() => {
-                // The same redacted arguments may have been different ones.
+                // The same redacted arguments may have been different ones, and a comparison may have panicked.
                 let act = self.tools_used.get(&earlier).and_then(ToolUse::act);
-                let is_certain = act.is_some_and(|earlier| is_same(tool, earlier, call, &Cell::default()));
+                let is_certain = act.is_some_and(|earlier| tool.acting.is_same(earlier, call) == Some(true));
                 match self.manager.result_of(&earlier).map(ToolResult::outcome) {
                     Some(Outcome::Success(contents)) if is_certain => return Some(call.success(contents.clone())),
                     _ => NoResult::AlreadyDone,
@@ -209,17 +209,17 @@ impl Core {
     }
 }
 
-/// Returns whether two calls attempt the same act. The later one is a call of `tool`, whose comparison may panic; they do
-/// not attempt the same act then.
+/// Returns whether two calls attempt the same act. The later one is a call of `tool`, whose comparison may panic; they
+/// attempt the same act then, because a second effect is worse than none.
 fn is_same(tool: &Tool, earlier: &ToolCall, later: &ToolCall, has_panicked: &Cell<bool>) -> bool {
     if earlier.name() != later.name() {
         return false;
     }
     let is_same = tool.acting.is_same(earlier, later);
     if is_same.is_none() && !has_panicked.replace(true) {
-        tracing::error!(tool = later.name().as_str(), "`same_act` panicked; the call counts as another act");
+        tracing::error!(tool = later.name().as_str(), "`same_act` panicked; the call counts as the same act");
     }
-    is_same.unwrap_or_default()
+    is_same.unwrap_or(true)
 }
 
 /// Returns 128 random bits as hexadecimal digits.

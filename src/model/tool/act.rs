@@ -71,7 +71,7 @@ impl Tool {
     }
 
     /// Sets which arguments mean the same act; by default, equal ones. The first are those of the earlier call. If
-    /// `is_same` panics, they do not.
+    /// `is_same` panics, they count as the same act.
     ///
     /// If the log [redacts](crate::log::WriterSettings::with_redactor), the calls of an earlier process have redacted
     /// arguments. `is_same` then gets the redacted arguments of both calls, too, and is believed if it returns `true`.
