@@ -172,11 +172,15 @@ async fn sweep_leaves_nothing_of_a_late_content() {
             (0..at).for_each(|_| dynamo.pass());
             dynamo.next(Fault::Ghost);
             let put = log.put_record(&WriterLease::from(&header), &manager.records()[0]).await;
+            if put.is_ok() {
+                // The put takes fewer requests.
+                continue;
+            }
             let day = Day::of_ms(dynamo.clock().now_ms());
             log.erase_call(&call("CA1")).await.unwrap();
             let before = unmarked(&dynamo);
             dynamo.settle().await;
-            if put.is_err() && unmarked(&dynamo) != before {
+            if unmarked(&dynamo) != before {
                 late.insert(at);
             }
             assert_eq!(log.sweep(day).await.unwrap(), [call("CA1")]);
