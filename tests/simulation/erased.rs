@@ -171,7 +171,7 @@ async fn sweep_leaves_nothing_of_a_late_content() {
             manager.add_assistant("secret ".repeat(repetitions)).unwrap();
             (0..at).for_each(|_| dynamo.pass());
             dynamo.next(Fault::Ghost);
-            let put = log.put_record(&WriterLease::from(&header), &manager.records()[0]).await;
+            let put = log.put_record(&WriterLease::from(&header), &manager.records().pop().unwrap()).await;
             if put.is_ok() {
                 // The put takes fewer requests.
                 continue;

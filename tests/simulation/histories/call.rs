@@ -43,6 +43,8 @@ pub struct Call {
     pub is_held: bool,
     /// An erasure was requested; the end of the history shows whether it succeeded.
     pub is_erasing: bool,
+    /// An erasure succeeded, and is not repeated.
+    pub is_erased: bool,
     /// A rival has tried to take the call over. Its last step may land late, and then the owner has lost the call.
     pub is_disputed: bool,
     generation: u64,
@@ -87,6 +89,7 @@ impl Call {
             retried: Vec::new(),
             is_held: false,
             is_erasing: false,
+            is_erased: false,
             is_disputed: false,
             generation: number << 32,
         }

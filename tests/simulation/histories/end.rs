@@ -31,6 +31,9 @@ impl World {
                 // The release fails if the call was never opened, which is harmless.
                 let _ = self.log.change_call(&self.calls[index].id, &CallChange::Release).await;
             }
+            if self.calls[index].is_erased {
+                continue;
+            }
             if self.calls[index].is_erasing {
                 let writer = self.processes[self.calls[index].home].writer.clone();
                 // The clock may step back at this moment.
@@ -58,7 +61,7 @@ impl World {
         let now_ms = self.dynamo.clock().true_now_ms();
         let contents = |world: &Self| {
             let keys = world.dynamo.items("verbale").into_keys();
-            keys.filter(|(partition, _)| partition.starts_with("CONTENT#")).count()
+            keys.filter(|(partition, _)| partition.starts_with("CONTENT#") || partition.starts_with("OWNER#")).count()
         };
         let before = contents(self);
         // The clock of a process may be an hour late.
@@ -68,7 +71,7 @@ impl World {
             at_ms += DAY_MS;
         }
         check::swept(self);
-        self.trace.count("content of an erased call swept", (before - contents(self)) as u64);
+        self.trace.count("use of an erased call swept", (before - contents(self)) as u64);
     }
 
     async fn close(&mut self, index: usize) {

@@ -240,6 +240,7 @@ impl World {
         match erased {
             Ok(()) => {
                 self.trace.count(if is_elsewhere { "erased from elsewhere" } else { "erased" }, 1);
+                self.calls[index].is_erased = true;
                 check::forgotten(self, process, index);
             }
             Err(error) if error.kind() == LogErrorKind::Held && self.calls[index].is_held => {}

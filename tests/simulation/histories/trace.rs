@@ -34,7 +34,7 @@ pub const EVENTS: &[&str] = &[
     "dead letter refused again",
     "history with offloaded contents",
     "message resumed without a content",
-    "content of an erased call swept",
+    "use of an erased call swept",
     "fenced writer refused",
     "submission found no room",
     "held",
