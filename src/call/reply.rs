@@ -20,12 +20,12 @@ use crate::turn::{ReplyEnd, SpeechId};
 /// The words to be spoken, as the model generates them. Read [events](Self::next) or [sentences](Self::next_sentence).
 ///
 /// The session generates the reply in the background, however slowly it is read. After a barge-in the reply ends with
-/// [`Interrupted`](ReplyEnd::Interrupted), even if there were more words to read. Dropping the reply before its end
-/// stops the model; the words so far stay in the conversation.
+/// [`Interrupted`](ReplyEnd::Interrupted), even if there were more words to read; tool calls before it are still
+/// returned. Dropping the reply before its end stops the model; the words so far stay in the conversation.
 pub struct Reply {
     speech: SpeechId,
     events: mpsc::UnboundedReceiver<ReplyEvent>,
-    /// Shows whether the speech was interrupted, perhaps after all of it was generated.
+    /// Whether the speech was interrupted. It may be interrupted after all of it was generated.
     reading: Arc<Reading>,
     sentences: Sentences,
     /// Sentences that were not read yet.
@@ -41,7 +41,7 @@ pub enum ReplyEvent {
     /// The next piece of the text, as the model sent it.
     Text(Text),
     /// The model called a tool. The service runs an external tool and reports the result with
-    /// [`tool_result`](super::CallSession::tool_result); the session runs any other.
+    /// [`tool_result`](super::CallSession::tool_result); the session runs all other tools.
     ToolCalled(ToolCall),
     /// The reply ended. This is the last event.
     Ended(ReplyEnd),
@@ -85,7 +85,7 @@ impl Reply {
         poll_fn(|context| self.poll_sentence(context)).await
     }
 
-    /// Notes when the first words are handed out. Without a report, playback counts from then.
+    /// Notes when the first words are handed out. Without a report, playback counts from that time.
     fn hand_out(&self, words: &str) {
         if !is_blank(words) {
             self.reading.hand_out(|| self.conversation.upgrade().map(|conversation| conversation.now_ms()));
@@ -110,6 +110,8 @@ impl Reply {
                     self.end = Some(end.clone());
                     return Poll::Ready(Some(ReplyEvent::Ended(end)));
                 }
+                // The log has the call as running, so the service must get it.
+                event @ ReplyEvent::ToolCalled(_) => return Poll::Ready(Some(event)),
                 event if !self.reading.is_cut() => return Poll::Ready(Some(event)),
                 _ => {}
             }
@@ -130,7 +132,7 @@ impl Reply {
             match std::task::ready!(self.poll_event(context)) {
                 Some(ReplyEvent::Text(text)) => self.ready.extend(self.sentences.push(&text)),
                 Some(ReplyEvent::Ended(ReplyEnd::Interrupted)) | None => return Poll::Ready(None),
-                // The words before a tool call are spoken while the tool runs.
+                // The words before a tool call must be spoken while the tool runs.
                 Some(ReplyEvent::ToolCalled(_) | ReplyEvent::Ended(_)) => {
                     self.ready.extend(std::mem::take(&mut self.sentences).finish());
                 }
@@ -180,7 +182,7 @@ impl Outlet {
     }
 
     fn send(&self, event: ReplyEvent) {
-        // Fails if the reply was dropped, and then nobody needs the event.
+        // Fails if the reply was dropped; then no reader needs the event.
         let _ = self.events.send(event);
     }
 }

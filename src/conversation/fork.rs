@@ -3,12 +3,12 @@
 use crate::conversation::Conversation;
 use crate::log::CallId;
 use crate::manager::{ManagerError, Refusal};
-use crate::message::{Contents, ForkedFrom, MessageId};
+use crate::message::{Contents, ForkedFrom, MessageId, PlainMessage};
 use crate::turn::{Core, Host, Manager};
 
 impl Conversation {
     /// Returns a new conversation with all messages up to and including `at`, and with the same configuration.
-    /// [`MessagesManager::fork`](crate::MessagesManager::fork) documents what both share.
+    /// [`MessagesManager::fork`](crate::MessagesManager::fork) documents what the two conversations share.
     ///
     /// ```
     /// # use verbale::conversation::Conversation;
@@ -25,15 +25,15 @@ impl Conversation {
     /// # Ok(()) }
     /// ```
     ///
-    /// The fork has neither a log nor an observer. It shares the memory up to `at`, also that of messages that left memory.
-    /// It never runs or [resumes](crate::model::Tool::resume) the tool calls up to `at`: those without a result there get an
-    /// error result in the fork at once, because their outcome is unknown to it.
+    /// The fork has neither a log nor an observer. It shares the memory up to `at`, including that of messages that
+    /// left memory. It never runs or [resumes](crate::model::Tool::resume) the tool calls up to `at`. Those without a
+    /// result get an error result in the fork at once, because the fork does not learn their outcome.
     ///
     /// Takes the time of [`MessagesManager::fork`](crate::MessagesManager::fork).
     ///
     /// Returns [`ManagerError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
     pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ManagerError> {
-        self.fork_with(id, at, 1, |manager| manager.fork(at, self.id().as_str()))
+        self.fork_with(id, |manager| manager.fork(at, self.id().as_str()))
     }
 
     /// Returns a [fork](Self::fork) that ends with `message`, and in which `message` has these new contents.
@@ -45,31 +45,32 @@ impl Conversation {
         contents: impl Into<Contents>,
         id: CallId,
     ) -> Result<Self, ManagerError> {
-        self.fork_with(id, message, 0, |manager| manager.edit(message, contents, self.id().as_str()))
+        self.fork_with(id, |manager| manager.edit(message, contents, self.id().as_str()))
     }
 
-    /// Returns the conversations that this one was forked from, the nearest first.
+    /// Returns the conversations that this one was forked from, the direct source first.
     pub fn lineage(&self) -> Vec<ForkedFrom> {
         self.read(|manager| manager.lineage().into_iter().cloned().collect())
     }
 
-    /// Creates a conversation from a fork of the manager. They share the messages before `at`, and `more` from `at` on.
+    /// Creates a conversation from a fork of the manager.
     fn fork_with(
         &self,
         id: CallId,
-        at: &MessageId,
-        more: u32,
         fork: impl FnOnce(&mut Manager) -> Result<Manager, ManagerError>,
     ) -> Result<Self, ManagerError> {
-        // A log would mix up the records of the two.
+        // With one id, a log would mix the records of both conversations.
         if id == *self.id() {
             return Err(Refusal::SameConversation.into());
         }
         let state = {
             let mut state = self.state();
             let manager = fork(&mut state.core.manager)?;
-            let seq = state.core.manager.get(at).map_or(0, |message| message.position().seq());
-            state.fork(manager, seq + more)
+            // The last shared message has a mark.
+            let is_shared =
+                |it: &&PlainMessage| it.metadata().forked_from().is_some_and(|source| source.after.is_some());
+            let last = manager.all().rfind(is_shared).map(|shared| shared.position().seq());
+            state.fork(manager, last.map_or(0, |last| last + 1))
         };
         let fork = Self::of(id, state);
         fork.with(Core::end_inherited_calls);

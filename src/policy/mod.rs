@@ -3,6 +3,7 @@
 //! Owns the limits of the window and the estimates of tokens. The manager owns turn starts and possible cuts.
 
 mod calibrated;
+mod prices;
 mod sizes;
 mod tokens;
 
@@ -12,7 +13,8 @@ mod tests;
 use std::ops::RangeInclusive;
 
 pub(crate) use calibrated::Calibrated;
-use sizes::{Size, WindowSizes};
+pub use prices::TokenPrices;
+use sizes::{CutSize, Size, WindowSizes};
 pub use tokens::Tokens;
 pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
 
@@ -41,6 +43,7 @@ pub struct Policy {
     keep_turns: usize,
     memory: Tokens,
     budget: Option<Tokens>,
+    prices: Option<TokenPrices>,
 }
 
 /// The limits in one measure; `low` is at most `high`.
@@ -66,6 +69,7 @@ impl Default for Policy {
             keep_turns: 2,
             memory: Tokens::new(800),
             budget: None,
+            prices: None,
         }
     }
 }
@@ -125,6 +129,19 @@ impl Policy {
         self.budget
     }
 
+    /// Sets the prices of the model that answers, so that a summary waits while it costs more than it saves. `None`, the
+    /// default, summarises as soon as a window is above a high mark.
+    ///
+    /// A summary makes each request smaller, but the provider writes the memory and the rest of the window to its cache
+    /// anew. So a window above a high mark waits until the messages to summarise have been read from the cache so often
+    /// that these reads cost as much as the writes will. This interval costs least if the call goes on like this. The price
+    /// of the summary itself does not count. Limits of the window and of the budget still apply.
+    #[must_use]
+    pub fn with_prices(mut self, prices: impl Into<Option<TokenPrices>>) -> Self {
+        self.prices = prices.into();
+        self
+    }
+
     /// Returns the messages to summarise, by an estimate of the tokens of each message of the window.
     ///
     /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
@@ -155,12 +172,13 @@ impl Policy {
         let fitting = sizes.cuts.iter().take_while(|cut| cut.keeps_turns >= self.keep_turns);
         let mut chosen = None;
         for (index, cut) in fitting.enumerate() {
-            chosen = Some((index, cut.covers));
+            chosen = Some((index, cut));
             if self.is_low(window.minus(cut.covers)) {
                 break;
             }
         }
-        chosen.filter(|(_, covers)| self.is_worth_it(window, *covers)).map(|(index, _)| index)
+        let pays = |cut: &CutSize| self.is_worth_it(window, cut.covers) && self.saves_money(window, cut);
+        chosen.filter(|(_, cut)| pays(cut)).map(|(index, _)| index)
     }
 
     fn is_high(&self, size: Size) -> bool {
@@ -180,5 +198,14 @@ impl Policy {
         }) || self
             .messages
             .is_some_and(|Marks { low, high }| window.messages > high && covers.messages >= (high - low) / 4)
+    }
+
+    /// Returns whether the messages before a cut have cost as much, read from the cache, as the rest will, written again.
+    fn saves_money(&self, window: Size, cut: &CutSize) -> bool {
+        self.prices.is_none_or(|prices| {
+            let rest = window.minus(cut.covers).tokens + self.memory;
+            let cost = |tokens: Tokens, price: u64| u128::from(tokens.get()) * u128::from(price);
+            cost(cut.sent_again, prices.cache_read) >= cost(rest, prices.extra_write())
+        })
     }
 }
