@@ -83,6 +83,14 @@ impl<S: ContentStore> ContentStore for Cached<S> {
             self.store.release(owner).await
         })
     }
+
+    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        Box::pin(async move {
+            self.cache().forget(owner);
+            let _clear_again = Releasing { cache: &self.cache, owner };
+            self.store.sweep(owner).await
+        })
+    }
 }
 
 impl<S: fmt::Debug> fmt::Debug for Cached<S> {

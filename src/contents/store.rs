@@ -53,6 +53,15 @@ pub trait ContentStore: Send + Sync {
     ///
     /// Returns [`ContentError`] if the store failed. Then release the owner again.
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
+
+    /// Deletes what requests of an owner left that arrived after its [release](Self::release). Sweep once no such request
+    /// can be under way any more, some minutes after the release. A store whose requests cannot arrive late releases the
+    /// owner again.
+    ///
+    /// Returns [`ContentError`] if the store failed. Sweep the owner again then.
+    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        self.release(owner)
+    }
 }
 
 impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
@@ -70,5 +79,9 @@ impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
 
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         (**self).release(owner)
+    }
+
+    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        (**self).sweep(owner)
     }
 }

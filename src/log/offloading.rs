@@ -197,7 +197,8 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         Box::pin(async move {
             let erased = self.log.sweep(erased_on).await?;
             for call_id in &erased {
-                self.release(call_id).await?;
+                let swept = self.store.sweep(&owner(call_id)).await;
+                swept.map_err(|error| store_error(format!("sweeping the contents of call {call_id}"), error))?;
             }
             Ok(erased)
         })

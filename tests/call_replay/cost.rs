@@ -27,56 +27,95 @@ struct Sums {
     units: f64,
 }
 
+const TALKS: &str = "phone calls";
+const AIRLINE: &str = "conversations with tools";
+
+/// The tables of `docs/costs.md`. `COSTS=write` writes them there.
 #[tokio::test(start_paused = true)]
-async fn turns_cost_little_more_than_their_items() {
+async fn page_of_costs_is_measured() {
     let (calls, conversations) = (phone_calls(), recording::all());
     if calls.is_empty() || conversations.is_empty() {
         return;
     }
-    const TALKS: &str = "calls without tools";
-    const AIRLINE: &str = "conversations with tools";
-    // In spans with a spool, one request a turn and one for each write-ahead are the least.
-    for (name, recordings, played, most_requests, most_units) in [
-        (TALKS, &calls, Played::new(Layout::Messages), 3.6, 3.6),
-        (TALKS, &calls, Played::new(Layout::Messages).with_spool(), 2.6, 2.6),
-        (TALKS, &calls, Played::new(Layout::Spans), 1.01, 1.03),
-        (TALKS, &calls, Played::new(Layout::Spans).with_spool(), 1.01, 1.03),
-        (AIRLINE, &conversations, Played::new(Layout::Messages), 5.5, 6.8),
-        (AIRLINE, &conversations, Played::new(Layout::Messages).with_spool(), 4.8, 6.1),
-        (AIRLINE, &conversations, Played::new(Layout::Messages).with_spool().compressed(), 4.8, 5.2),
-        (AIRLINE, &conversations, Played::new(Layout::Spans).compressed(), 2.0, 3.7),
-        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool(), 1.4, 3.7),
-        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().compressed(), 1.4, 2.9),
-        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().without_instructions(), 1.4, 3.0),
-        (AIRLINE, &conversations, Played::new(Layout::Spans).with_spool().without_instructions().reading(), 1.1, 2.9),
-    ] {
-        let (mut sums, mut breakdown) = (Sums::default(), Breakdown::default());
-        for recording in recordings {
-            sums.add(cost_of(recording, played, &mut breakdown).await);
+    let mut turns = vec![
+        "| a turn, in requests and write units | without a spool | with a spool | compressed, with a spool | the texts \
+         alone |"
+            .to_owned(),
+        "| --- | --- | --- | --- | --- |".to_owned(),
+    ];
+    let mut thousands = vec![
+        "| calls | layout | requests of messages | write units | US dollars |".to_owned(),
+        "| --- | --- | --- | --- | --- |".to_owned(),
+    ];
+    for (name, recordings) in [(TALKS, &calls), (AIRLINE, &conversations)] {
+        for layout in [Layout::Messages, Layout::Spans] {
+            let least = recordings.iter().map(|recording| least_units(recording, &recording.system, layout));
+            let least = least.sum::<usize>() as f64;
+            let plain = sums_of(name, recordings, Played::new(layout)).await;
+            let spooled = sums_of(name, recordings, Played::new(layout).with_spool()).await;
+            let compressed = sums_of(name, recordings, Played::new(layout).with_spool().compressed()).await;
+            let all = [plain, spooled, compressed].map(Sums::of_turn).join(" | ");
+            let least = format!("{:.1} units", least / plain.turns);
+            turns.push(format!("| {name}, `Layout::{layout:?}` | {all} | {least} |"));
+            if matches!(layout, Layout::Spans) {
+                let hasty = sums_of(name, recordings, Played { wait: Some(2), ..Played::new(layout) }).await;
+                let hasty = hasty.of_turn();
+                turns.push(format!("| {name}, `Layout::{layout:?}`, a wait of 2 s | {hasty} | | | {least} |"));
+                // The targets. An act waits for the log, which takes 0.3 requests a turn.
+                let (requests, units) = if name == TALKS { (1.1, 1.1) } else { (1.5, 2.9) };
+                assert!(compressed.requests <= requests * compressed.turns, "{name}: {}", compressed.of_turn());
+                assert!(compressed.units <= units * compressed.turns, "{name}: {}", compressed.of_turn());
+            }
+            let of = format!("| {name} of {:.1} turns | `{layout:?}`", spooled.turns / recordings.len() as f64);
+            thousands.push(format!("{of} | {} |", spooled.of_thousand(recordings.len())));
+            if compressed.of_turn() != spooled.of_turn() {
+                thousands.push(format!("{of}, compressed | {} |", compressed.of_thousand(recordings.len())));
+            }
         }
-        let (requests, units) = (sums.requests / sums.turns, sums.units / sums.turns);
-        let waits = recordings.iter().flat_map(Recording::answers);
-        let waits = waits.filter(|answer| answer.calls.iter().any(|call| !played.is_read_only()(&call.tool))).count();
-        let least = |recording| least_units(recording, played.instructions(recording), played.layout);
-        let least: usize = recordings.iter().map(least).sum();
-        println!(
-            "{name}, {played:?}: {requests:.2} requests and {units:.2} write units a turn, headers left out, with \
-             {:.2} write-aheads a turn and {:.1} turns a call; the texts alone: {:.2} units",
-            waits as f64 / sums.turns,
-            sums.turns / recordings.len() as f64,
-            least as f64 / sums.turns,
-        );
-        // A call's header takes 4 units.
-        let of_calls = |sum: f64| 1_000.0 * sum / recordings.len() as f64;
-        let (requests_of_calls, units_of_calls) = (of_calls(sums.requests), of_calls(sums.units) + 4_000.0);
-        println!(
-            "  1,000 calls: {requests_of_calls:.0} requests for messages, {units_of_calls:.0} write units with headers, \
-             {:.4} US dollars",
-            units_of_calls * price_of_write_unit()
-        );
-        breakdown.print(sums.turns);
-        assert!(requests <= most_requests && units <= most_units, "{name}, {played:?}: {requests} and {units}");
     }
+    assert_in_page(&turns);
+    assert_in_page(&thousands);
+}
+
+/// The figures in the text of `docs/costs.md`.
+#[tokio::test(start_paused = true)]
+async fn instructions_and_acts_cost_what_the_page_says() {
+    let conversations = recording::all();
+    if conversations.is_empty() {
+        return;
+    }
+    let spooled = Played::new(Layout::Spans).with_spool().without_instructions();
+    for (played, expected) in [(spooled, "1.4 and 2.9"), (spooled.reading(), "1.1 and 2.8")] {
+        assert_eq!(sums_of(AIRLINE, &conversations, played).await.of_turn(), expected, "{played:?}");
+    }
+}
+
+async fn sums_of(name: &str, recordings: &[Recording], played: Played) -> Sums {
+    let (mut sums, mut breakdown) = (Sums::default(), Breakdown::default());
+    for recording in recordings {
+        sums.add(cost_of(recording, played, &mut breakdown).await);
+    }
+    let waits = recordings.iter().flat_map(Recording::answers);
+    let waits = waits.filter(|answer| answer.calls.iter().any(|call| !played.is_read_only()(&call.tool))).count();
+    println!("{name}, {played:?}: {}, with {:.2} write-aheads a turn", sums.of_turn(), waits as f64 / sums.turns);
+    breakdown.print(sums.turns);
+    sums
+}
+
+/// Asserts that the page of costs has a table, which its first line begins.
+fn assert_in_page(table: &[String]) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/costs.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = page.lines().collect();
+    let first = lines.iter().position(|line| *line == table[0]).expect("the page has no such table");
+    let rows = lines[first..].iter().take_while(|line| line.starts_with('|')).count();
+    if std::env::var("COSTS").is_ok_and(|value| value == "write") {
+        let (before, after) = (&lines[..first], &lines[first + rows..]);
+        let table: Vec<&str> = table.iter().map(String::as_str).collect();
+        std::fs::write(path, [before, &table, after].concat().join("\n") + "\n").unwrap();
+        return;
+    }
+    assert_eq!(lines[first..first + rows], *table, "repeat with COSTS=write to update the page");
 }
 
 /// Returns the price of a write unit in US dollars, which `infra/README.md` has for a million.
@@ -97,11 +136,13 @@ struct Played {
     has_instructions: bool,
     /// No tool acts, so none waits for the log.
     only_reads: bool,
+    /// How long a turn waits for its last change, in seconds; `None` is the default.
+    wait: Option<u64>,
 }
 
 impl Played {
     fn new(layout: Layout) -> Self {
-        Self { layout, has_spool: false, is_compressed: false, has_instructions: true, only_reads: false }
+        Self { layout, has_spool: false, is_compressed: false, has_instructions: true, only_reads: false, wait: None }
     }
 
     fn with_spool(self) -> Self {
@@ -130,6 +171,24 @@ impl Played {
 }
 
 impl Sums {
+    fn of_turn(self) -> String {
+        format!("{:.1} and {:.1}", self.requests / self.turns, self.units / self.turns)
+    }
+
+    /// The requests, the units and the price of 1,000 calls. A call's header takes 4 units.
+    fn of_thousand(self, calls: usize) -> String {
+        let thousand = |sum: f64| 1_000.0 * sum / calls as f64;
+        let hundreds = |sum: f64| format!("{:.0}", (sum / 100.0).round() * 100.0);
+        let grouped = |sum: f64| {
+            let digits = hundreds(sum);
+            let (thousands, rest) = digits.split_at(digits.len().saturating_sub(3));
+            format!("{thousands},{rest}")
+        };
+        let (requests, units) = (thousand(self.requests), thousand(self.units));
+        let dollars = (units + 4_000.0) * price_of_write_unit();
+        format!("{} | {} + 4,000 | {dollars:.4}", grouped(requests), grouped(units))
+    }
+
     fn add(&mut self, other: Self) {
         self.turns += other.turns;
         self.requests += other.requests;
@@ -146,6 +205,9 @@ async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdow
     let mut settings = WriterSettings::default();
     if played.has_spool {
         settings = settings.with_spool(Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap()));
+    }
+    if let Some(seconds) = played.wait {
+        settings = settings.with_turn_wait(Duration::from_secs(seconds));
     }
     let (writer, task) = LogWriter::new(log.clone(), settings);
     tokio::spawn(task.run());

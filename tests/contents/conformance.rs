@@ -122,7 +122,7 @@ async fn directory_store_keeps_the_contract() {
 async fn dynamodb_store_keeps_the_contract() {
     let table = dynamodb::table().await;
     conforms(Arc::new(table.store())).await;
-    assert_eq!(table.items().await, [], "no owner is left");
+    assert_eq!(table.used_items().await, [], "no owner is left");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

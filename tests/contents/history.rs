@@ -71,5 +71,5 @@ fn dynamodb_store_follows_the_model() {
     let table = block_on(dynamodb::table());
     check(48, &table.store());
     check(48, &Cached::new(table.store(), 35));
-    assert_eq!(block_on(table.items()), []);
+    assert_eq!(block_on(table.used_items()), []);
 }

@@ -188,6 +188,7 @@ async fn dropped_put_continues_at_the_next_chunk() {
     let writes: usize = chunk_writes(&dynamo, partition()).into_iter().sum();
     assert!(writes < CHUNKS + attempts, "{writes} writes of chunks in {attempts} attempts");
     store.release(&owner).await.unwrap();
+    store.sweep(&owner).await.unwrap();
     assert!(dynamo.items("verbale").is_empty(), "no orphans");
 }
 
@@ -202,6 +203,7 @@ async fn upload_that_never_ends_leaves_no_orphans_after_its_release() {
     let store = DynamoContents::new(dynamo.client());
     assert_eq!(store.get(large.id()).await.unwrap(), None, "an incomplete content does not exist");
     store.release(&owner).await.unwrap();
+    store.sweep(&owner).await.unwrap();
     assert!(dynamo.items("verbale").is_empty(), "no orphans");
 }
 

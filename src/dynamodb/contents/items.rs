@@ -96,6 +96,13 @@ pub(super) fn uses(id: ContentId, owner: &Owner, put_id: &str) -> [Item; 2] {
         .map(|keys| to_item(keys, names::ENTITY_USE, [(names::PUT_ID, item::text(put_id))]))
 }
 
+/// Returns the item of an ended use, in the partition of its owner. It lasts until a sweep, or until it expires.
+pub(super) fn ended_use(used: &Used, owner: &Owner, expires_at_s: i64) -> Item {
+    let attributes =
+        [(names::PUT_ID, item::text(used.put_id.as_str())), (names::EXPIRES_AT, item::number(expires_at_s))];
+    to_item(keys_of_used(used.id, owner), names::ENTITY_USE, attributes)
+}
+
 /// The head and the chunks in the partition of a content.
 #[derive(Default)]
 pub(super) struct Found {

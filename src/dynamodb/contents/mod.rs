@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::Client;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use self::items::{Chunks, Used};
+use self::items::Chunks;
 use self::requests::{IsDone, Wanted};
 use self::stored::{CHUNK_BYTES, Stored};
 use self::upload::Uploads;
@@ -45,14 +45,15 @@ const MAX_ROUNDS: u32 = 8;
 /// sees the use, or the put sees that it must write the content again. A use holds the id of its put, so a late release
 /// does not delete a newer use.
 ///
-/// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until
-/// another owner of the same content is released. The same applies to a chunk whose request arrives after the release.
-/// Release an owner only after its last put. The expiry of a call does not reach its contents: release the call after
-/// it expires.
+/// A release leaves the use in the partition of the owner, with an expiry 30 days later. So a [sweep](ContentStore::sweep)
+/// of the owner finds each content that it used, and deletes a head or chunk whose request arrived after the release, or
+/// that a put wrote whose future was dropped. If another owner uses the content, its release deletes them. Release an
+/// owner after its last put, and sweep it some minutes later. The expiry of a call does not reach its contents: release
+/// the call after it expires.
 ///
 /// For a content of 2 KB, the first put takes 5 requests and 8 write units, and a put for another owner 3 requests and 5
-/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. A content of n chunks takes n + 5
-/// requests, and 6 units more than its chunks. The size of a content only matters for its first put.
+/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content, and a sweep 4 and 2, or 6 and 2. A content of n chunks
+/// takes n + 5 requests, and 6 units more than its chunks. The size of a content only matters for its first put.
 ///
 /// Clones share the client; see [`log_client`](super::log_client) for its timeouts. Methods never retry, and each can be
 /// repeated after any error and any cancellation. The credentials need `dynamodb:GetItem`, `PutItem`, `UpdateItem`,
@@ -130,19 +131,36 @@ impl DynamoContents {
         self.is_use_of(id, owner, &put_id).await
     }
 
-    async fn release_one(&self, used: &Used, owner: &Owner) -> Result<IsDone, LogError> {
-        if !self.delete_use(items::keys_of_use(used.id, owner), used).await? {
-            // The owner has put the content again and keeps using it.
-            return Ok(true);
+    async fn end(&self, action: String, owner: &Owner, is_sweep: bool) -> Result<(), ContentError> {
+        match self.end_uses(owner, is_sweep).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(busy(action)),
+            Err(error) => Err(store_error(action, error)),
         }
-        for _ in 0..MAX_ROUNDS {
-            if self.delete_unused(used.id).await? {
-                // Last, so that a repeated release finds the remaining uses.
-                self.delete_use(items::keys_of_used(used.id, owner), used).await?;
-                return Ok(true);
+    }
+
+    /// Ends the uses of an owner. Those that are swept are deleted, the others marked.
+    async fn end_uses(&self, owner: &Owner, is_sweep: bool) -> Result<IsDone, LogError> {
+        self.uploads.forget_owner(owner);
+        for used in self.used_by(owner).await? {
+            if !self.delete_use(items::keys_of_use(used.id, owner), &used).await? {
+                // The owner has put the content again and keeps using it.
+                continue;
+            }
+            let mut rounds = 0..MAX_ROUNDS;
+            while !self.delete_unused(used.id).await? {
+                if rounds.next().is_none() {
+                    return Ok(false);
+                }
+            }
+            // Last, so that a repeated release finds the remaining uses.
+            if is_sweep {
+                self.delete_use(items::keys_of_used(used.id, owner), &used).await?;
+            } else {
+                self.mark_ended(&used, owner).await?;
             }
         }
-        Ok(false)
+        Ok(true)
     }
 
     /// Deletes a content unless it is used. Returns false if a put arrived in between, so that the result is unknown.
@@ -214,17 +232,11 @@ impl ContentStore for DynamoContents {
     }
 
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
-        Box::pin(async move {
-            let action = || format!("release all contents of {owner}");
-            let failed = |error| store_error(action(), error);
-            self.uploads.forget_owner(owner);
-            for used in self.used_by(owner).await.map_err(failed)? {
-                if !self.release_one(&used, owner).await.map_err(failed)? {
-                    return Err(busy(action()));
-                }
-            }
-            Ok(())
-        })
+        Box::pin(self.end(format!("release all contents of {owner}"), owner, false))
+    }
+
+    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        Box::pin(self.end(format!("sweep the contents of {owner}"), owner, true))
     }
 }
 

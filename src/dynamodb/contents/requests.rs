@@ -8,10 +8,14 @@ use aws_sdk_dynamodb::types::{Put, ReturnConsumedCapacity, TransactWriteItem};
 
 use super::DynamoContents;
 use super::items::{self, Found, Head, Used};
+use crate::clock::{Clock, SystemClock};
 use crate::contents::{ContentId, Owner};
 use crate::dynamodb::table_client::Written;
 use crate::dynamodb::{Cost, Item, error, item, names};
 use crate::log::LogError;
+
+/// How long an ended use waits for a sweep, in seconds: 30 days.
+const ENDED_USE_S: i64 = 30 * 24 * 3_600;
 
 /// Whether the condition of a write held.
 pub(super) type IsDone = bool;
@@ -184,6 +188,20 @@ impl DynamoContents {
             .expression_attribute_names("#put", names::PUT_ID)
             .expression_attribute_values(":put", item::text(used.put_id.as_str()));
         Ok(is_done(&self.db.delete(delete, || self.subject(used.id)).await?))
+    }
+
+    /// Lets the item of a use in the partition of its owner expire, unless the owner has put the content again since.
+    pub(super) async fn mark_ended(&self, used: &Used, owner: &Owner) -> Result<(), LogError> {
+        let expires_at_s = SystemClock.now_ms() / 1_000 + ENDED_USE_S;
+        let request = self
+            .db
+            .client
+            .put_item()
+            .set_item(Some(items::ended_use(used, owner, expires_at_s)))
+            .condition_expression("#put = :put")
+            .expression_attribute_names("#put", names::PUT_ID)
+            .expression_attribute_values(":put", item::text(used.put_id.as_str()));
+        self.db.put(request, || self.subject(used.id)).await.map(drop)
     }
 
     pub(super) async fn delete_chunks(

@@ -18,7 +18,14 @@ pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
 /// Where a dead letter is kept.
 pub(super) enum Letter {
     /// In memory, where it still counts towards the limit of all calls.
-    InMemory { letter: Box<DeadLetter>, revision: u32, bytes: usize, epoch: u32 },
+    InMemory {
+        letter: Box<DeadLetter>,
+        revision: u32,
+        bytes: usize,
+        epoch: u32,
+        /// True once a commit may have brought it to the spool, too.
+        may_be_spooled: bool,
+    },
     InSpool {
         revision: u32,
         /// The epoch of the writer that could not store it.
@@ -27,12 +34,12 @@ pub(super) enum Letter {
 }
 
 impl Letter {
-    /// Returns true if the spool keeps this revision or a newer one.
-    pub fn is_in_spool(&self, revision: u32) -> bool {
-        matches!(self, Self::InSpool { revision: kept, .. } if *kept >= revision)
+    /// Returns true if the spool has the letter, or may have it.
+    pub fn may_be_spooled(&self) -> bool {
+        matches!(self, Self::InSpool { .. } | Self::InMemory { may_be_spooled: true, .. })
     }
 
-    fn revision(&self) -> u32 {
+    pub fn revision(&self) -> u32 {
         match self {
             Self::InMemory { revision, .. } | Self::InSpool { revision, .. } => *revision,
         }
@@ -63,7 +70,10 @@ impl WriterTask {
         let letter = DeadLetter { is_unredacted, ..DeadLetter::of_record(call_id.clone(), record, reason) }.into();
         self.shared.release_from_call(call, bytes);
         let (revision, epoch) = (key.revision, call.lease.served());
-        self.keep(call_id, key, Letter::InMemory { letter, revision, bytes, epoch });
+        self.keep(call_id, key, Letter::InMemory { letter, revision, bytes, epoch, may_be_spooled: false });
+        if !is_unredacted {
+            self.queue_letter(call.lease.clone(), key, bytes);
+        }
     }
 
     /// Turns a record in the spool into a dead letter.
@@ -83,8 +93,8 @@ impl WriterTask {
         if let Some(older) = older {
             self.count_removed(&older);
             self.shared.count(|status| status.dropped += 1);
-            if let (Letter::InSpool { revision, .. }, true) = (older, is_in_memory) {
-                self.queue_change(SpoolChange::Discard(call_id, RecordKey { revision, ..key }));
+            if older.may_be_spooled() && is_in_memory {
+                self.queue_change(SpoolChange::Discard(call_id, RecordKey { revision: older.revision(), ..key }));
             }
         }
     }
@@ -117,8 +127,8 @@ impl WriterTask {
         if let Some(letter) = self.dead_letters.remove(&at) {
             self.count_removed(&letter);
             self.shared.count(|status| status.dropped += 1);
-            if let Letter::InSpool { revision, .. } = letter {
-                let key = RecordKey { revision, ..RecordKey::of(record) };
+            if letter.may_be_spooled() {
+                let key = RecordKey { revision: letter.revision(), ..RecordKey::of(record) };
                 self.queue_change(SpoolChange::Discard(at.0, key));
             }
         }
@@ -133,23 +143,6 @@ impl WriterTask {
         for letter in gone.values() {
             self.count_removed(letter);
             self.shared.count(|status| status.dropped += 1);
-        }
-    }
-
-    /// Handles a record that was committed to the spool after its call was fenced or erased. If the record is now a
-    /// dead letter in memory, the spool keeps it; otherwise the spool removes it.
-    pub(super) fn on_spooled_late(&mut self, call_id: &CallId, key: RecordKey) {
-        let at = (call_id.clone(), key.position, key.id);
-        let (reason, epoch) = match self.dead_letters.get(&at) {
-            Some(Letter::InMemory { letter, revision, epoch, .. }) if *revision == key.revision => {
-                (letter.reason.clone(), *epoch)
-            }
-            _ => return self.queue_change(SpoolChange::Stored(call_id.clone(), key)),
-        };
-        self.queue_change(SpoolChange::DeadLetter { call_id: call_id.clone(), key, reason });
-        if let Some(in_memory) = self.dead_letters.insert(at, Letter::InSpool { revision: key.revision, epoch }) {
-            self.count_removed(&in_memory);
-            self.shared.count(|status| status.dead_letters += 1);
         }
     }
 
@@ -186,11 +179,11 @@ impl WriterTask {
     fn remove_letter(&mut self, call_id: &CallId, key: RecordKey, is_one: impl Fn(u32) -> bool) -> bool {
         let at = (call_id.clone(), key.position, key.id);
         let Some(letter) = self.dead_letters.get(&at).filter(|letter| is_one(letter.revision())) else { return false };
-        let (revision, is_in_spool) = (letter.revision(), matches!(letter, Letter::InSpool { .. }));
+        let (revision, may_be_spooled) = (letter.revision(), letter.may_be_spooled());
         if let Some(letter) = self.dead_letters.remove(&at) {
             self.count_removed(&letter);
         }
-        if is_in_spool {
+        if may_be_spooled {
             self.queue_change(SpoolChange::Discard(at.0, RecordKey { revision, ..key }));
         }
         true

@@ -1,5 +1,7 @@
 //! The methods of [`LogWriter`] with which an operator lists, repairs, stores and discards dead letters.
 
+use std::collections::BTreeSet;
+
 use super::LogWriter;
 use super::blocking::run_blocking;
 use super::flush::Reply;
@@ -39,13 +41,13 @@ impl LogWriter {
                 Some(call_id) => spool.dead_letters_of(&call_id),
                 None => spool.dead_letters(MAX_FROM_SPOOL),
             });
-            let is_left = |letter: &DeadLetter| {
-                let key = letter.record.as_ref().map(RecordKey::of);
-                !discarded.contains(&(letter.call_id.clone(), key))
-            };
-            for letter in in_spool.await?.into_iter().filter(is_left) {
-                // The end of a call is in memory, too.
-                if letter.record.is_some() || !letters.contains(&letter) {
+            let in_memory: BTreeSet<_> = letters.iter().map(key_of).collect();
+            for letter in in_spool.await? {
+                let key = key_of(&letter);
+                // A header or an end is in memory, too, and so is a record whose commit is not applied yet.
+                let is_known =
+                    if letter.record.is_some() { in_memory.contains(&key) } else { letters.contains(&letter) };
+                if !is_known && !discarded.contains(&key) {
                     letters.push(letter);
                 }
             }
@@ -97,9 +99,13 @@ impl LogWriter {
 
     /// Removes dead letters for good. Discarding a dead letter without a record discards the refused header and end of its call.
     pub fn discard_dead_letters<'l>(&self, letters: impl IntoIterator<Item = &'l DeadLetter>) {
-        let key = |letter: &DeadLetter| (letter.call_id.clone(), letter.record.as_ref().map(RecordKey::of));
-        let discarded = letters.into_iter().map(key);
+        let discarded = letters.into_iter().map(key_of);
         // If the task has ended, the spool keeps its dead letters.
         let _ = self.commands.send(Command::Discard(discarded.collect()));
     }
+}
+
+/// The call and the record of a dead letter. `None` is the header and the end of the call.
+fn key_of(letter: &DeadLetter) -> (CallId, Option<RecordKey>) {
+    (letter.call_id.clone(), letter.record.as_ref().map(RecordKey::of))
 }

@@ -1,6 +1,7 @@
 //! The task's side of the spool: gathers changes, commits them one batch at a time, and applies the results.
 
 mod later;
+mod letters;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,12 +13,14 @@ use tokio::time::Instant;
 use super::WriterTask;
 use super::blocking::run_blocking;
 use super::call::{Key, Route};
+use super::dead_letters::Letter;
 use super::shared::{Command, Erased};
 use super::unread::{Piece, Unread};
 use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
 use crate::log::{LogError, LogErrorKind, RecordKey, Spool};
 use crate::message::{Position, Record};
+use letters::Queued;
 
 /// The state of the spool in the task.
 pub(super) struct Spooling {
@@ -26,6 +29,8 @@ pub(super) struct Spooling {
     next: Batch,
     /// Records in memory to add to the next commit.
     queued: Vec<(Key, Position)>,
+    /// Dead letters in memory to add to the next commit.
+    letters: Vec<Queued>,
     /// The current commit, or read.
     running: JoinSet<Result<Done, LogError>>,
     committing: Batch,
@@ -51,6 +56,7 @@ struct Batch {
     /// Results of attempts, and new headers and ends.
     changes: Vec<SpoolChange>,
     records: Vec<(Key, Record)>,
+    letters: Vec<Queued>,
     /// Calls that are busy until the commit is done.
     held: Vec<Key>,
     /// Erasures to answer after the commit.
@@ -69,6 +75,7 @@ impl Spooling {
             spool,
             next: Batch::default(),
             queued: Vec::new(),
+            letters: Vec::new(),
             running: JoinSet::new(),
             committing: Batch::default(),
             unread: Unread::default(),
@@ -98,7 +105,7 @@ impl Spooling {
     }
 
     fn has_changes(&self) -> bool {
-        !(self.next.changes.is_empty() && self.queued.is_empty())
+        !(self.next.changes.is_empty() && self.queued.is_empty()) || self.has_letters()
     }
 
     /// Returns the next read, unless a commit comes first. Wanted calls precede every commit, so that the task knows
@@ -139,8 +146,11 @@ impl WriterTask {
             return;
         }
         let mut batch = std::mem::take(&mut spooling.next);
+        let queued = std::mem::take(&mut spooling.queued);
         let (mut bypassing, mut bytes) = (BTreeSet::new(), 0);
-        for (key, position) in std::mem::take(&mut spooling.queued) {
+        let (letters, letter_changes) = self.take_letters(&mut bytes);
+        batch.letters = letters;
+        for (key, position) in queued {
             let Some(state) = self.calls.get_mut(&key) else { continue };
             let Some(waiting) = state.waiting.get_mut(&position) else { continue };
             if waiting.route != Route::Spool || waiting.is_committing {
@@ -149,7 +159,8 @@ impl WriterTask {
             // The spool keeps one revision of a message, so it cannot add a record that it keeps as a dead letter.
             let at = (key.0.clone(), position, waiting.record.id());
             let revision = waiting.record.revision();
-            let is_dead_letter = self.dead_letters.get(&at).is_some_and(|letter| letter.is_in_spool(revision));
+            let letter = self.dead_letters.get(&at).filter(|letter| letter.revision() >= revision);
+            let is_dead_letter = letter.is_some_and(Letter::may_be_spooled);
             // Once one record of a call bypasses the spool, the later ones do, too, to stay in order.
             if bypassing.contains(&key) || is_dead_letter || !spool.has_room_for(bytes + waiting.bytes as u64) {
                 bypassing.insert(key);
@@ -160,6 +171,7 @@ impl WriterTask {
             batch.records.push((key, waiting.record.clone()));
         }
         let mut changes = batch.changes.clone();
+        changes.extend(letter_changes);
         for (key, record) in &batch.records {
             if let Some(state) = self.calls.get(key) {
                 changes.push(SpoolChange::Put(state.lease.clone(), record.clone()));
@@ -167,7 +179,7 @@ impl WriterTask {
                 changes.extend(span.map(|span| SpoolChange::Span(key.0.clone(), span)));
             }
         }
-        if !changes.is_empty() {
+        if let Some(spooling) = self.spooling.as_mut().filter(|_| !changes.is_empty()) {
             spooling.committing = batch;
             spooling.running.spawn(run_blocking(spool, move |spool| spool.commit(&changes).map(|()| Done::Committed)));
         }
@@ -199,6 +211,7 @@ impl WriterTask {
                     Done::Read(piece, found) => self.on_read(piece, found),
                     Done::Committed => {
                         batch.erased.into_iter().for_each(Erased::send);
+                        self.on_letters_spooled(batch.letters);
                         for (key, record) in batch.records {
                             self.on_spooled(&key, &record);
                         }
@@ -227,6 +240,7 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         spooling.failures += 1;
         spooling.next.changes.splice(0..0, batch.changes);
+        spooling.letters.extend(batch.letters);
         // A commit that reports an error may have succeeded. Its records bypass the spool now, so they are removed from
         // the spool, except for records that replaced a spooled revision.
         for (key, record) in &batch.records {
@@ -271,21 +285,5 @@ impl WriterTask {
         if let Some(spooling) = &mut self.spooling {
             spooling.queued.push((key.clone(), position));
         }
-    }
-
-    /// Keeps a call busy until the queued changes are committed. Otherwise the spool would return records that were just
-    /// stored.
-    pub(super) fn hold_until_committed(&mut self, key: &Key) {
-        let (Some(spooling), Some(state)) = (&mut self.spooling, self.calls.get_mut(key)) else { return };
-        if !spooling.next.changes.is_empty() {
-            state.is_busy = true;
-            spooling.next.held.push(key.clone());
-        }
-    }
-
-    /// Keeps a call busy until the commit that starts now.
-    pub(super) fn hold_for_commit(&mut self, key: &Key) {
-        self.hold_until_committed(key);
-        self.start_commit();
     }
 }

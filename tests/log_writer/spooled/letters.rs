@@ -122,3 +122,99 @@ async fn letter_of_an_unread_call_can_be_stored_again() {
     assert_settles(&log, &writer, &spool).await;
     assert!(stored(&log, "CA2").await == manager);
 }
+
+/// Submits two messages for one place while the log is away: the later one becomes a dead letter before it is spooled.
+fn conflict(log: &Faulty, writer: &LogWriter) -> [Manager; 2] {
+    log.always(&call_id("CA1"), Next::Unavailable);
+    ["Hi", "Hello"].map(|words| {
+        let mut manager = Manager::new();
+        manager.add_user(words).unwrap();
+        writer.call(lease("CA1")).submit(&mut manager, LastMessage::Include).unwrap();
+        manager
+    })
+}
+
+/// Dies, starts again, and checks that the dead letter of this manager is still there.
+async fn assert_survives(log: &Arc<Faulty>, memory: &SpoolMemory, manager: &Manager) {
+    let copy = memory.copy();
+    let (restarted, spool) = restarted(log, &copy);
+    tokio::time::sleep(SOON).await;
+    let found = letters(&restarted).await;
+    let records: Vec<_> = found.iter().filter_map(|letter| letter.record.as_ref()).map(|record| record.id()).collect();
+    assert_eq!(records, [manager.meta_messages()[0].id()]);
+    restarted.discard_dead_letters(&found);
+    assert_settles(log, &restarted, &spool).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn letter_that_arises_before_its_commit_outlives_the_process() {
+    let (log, memory) = (Arc::new(Faulty::new()), SpoolMemory::default());
+    let writer = started(&log, settings().with_spool(spool(&memory, 1 << 20)));
+    let [_, refused] = conflict(&log, &writer);
+    assert_eq!(letters(&writer).await.len(), 1);
+    tokio::time::sleep(SOON).await;
+    assert_eq!(letters(&writer).await.len(), 1);
+    let status = writer.status();
+    assert_eq!((status.dead_letters, status.queued, status.bytes), (1, 0, 0), "{status:?}");
+    balanced(&status);
+    assert_survives(&log, &memory, &refused).await;
+    // The operator discards it in the first process.
+    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+    tokio::time::sleep(SOON).await;
+    assert_eq!(letters(&writer).await, []);
+    balanced(&writer.status());
+}
+
+#[tokio::test(start_paused = true)]
+async fn letter_is_spooled_once_the_spool_recovers() {
+    for writes in 0..24 {
+        let (log, memory) = (Arc::new(Faulty::new()), SpoolMemory::default());
+        let writer = started(&log, settings().with_spool(spool(&memory, 1 << 20)));
+        memory.fail_after(Some(writes));
+        let [_, refused] = conflict(&log, &writer);
+        tokio::time::sleep(SOON).await;
+        memory.fail_after(None);
+        tokio::time::sleep(SOON * 12).await;
+        assert_eq!(letters(&writer).await.len(), 1, "after {writes} writes");
+        balanced(&writer.status());
+        assert_survives(&log, &memory, &refused).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn letter_waits_in_memory_for_room_in_the_spool() {
+    let (log, memory) = (Arc::new(Faulty::new()), SpoolMemory::default());
+    let spool = spool(&memory, 1_000);
+    let writer = started(&log, settings().with_spool(spool.clone()));
+    let mut full = Manager::new();
+    full.add_user("x".repeat(700)).unwrap();
+    log.always(&call_id("CA2"), Next::Unavailable);
+    writer.call(lease("CA2")).submit(&mut full, LastMessage::Include).unwrap();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(writer.status().spooled, 1);
+    let [_, refused] = conflict(&log, &writer);
+    tokio::time::sleep(SOON).await;
+    assert_eq!(letters(&writer).await.len(), 1);
+    assert!(format!("{spool:?}").contains("dead_letter_bytes: 0"), "{spool:?}");
+    log.always(&call_id("CA2"), Next::Go);
+    tokio::time::sleep(SOON * 12).await;
+    balanced(&writer.status());
+    assert_survives(&log, &memory, &refused).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn letter_that_is_discarded_during_its_commit_does_not_come_again() {
+    for turns in 0..12 {
+        let (log, memory) = (Arc::new(Faulty::new()), SpoolMemory::default());
+        let spool = spool(&memory, 1 << 20);
+        let writer = started(&log, settings().with_spool(spool.clone()));
+        conflict(&log, &writer);
+        for _ in 0..turns {
+            tokio::task::yield_now().await;
+        }
+        let found = letters(&writer).await;
+        writer.discard_dead_letters(&found);
+        tokio::time::sleep(SOON).await;
+        assert_settles(&log, &writer, &spool).await;
+    }
+}

@@ -130,7 +130,8 @@ impl fmt::Display for Event {
             EventKind::Applied { items, write_units } => {
                 write!(f, "    applied, {write_units} units")?;
                 for ((_, sort), revision) in items {
-                    write!(f, " {sort}")?;
+                    // The id of a chunk is random.
+                    write!(f, " {}", if sort.starts_with("CHUNK#") { "chunk" } else { sort })?;
                     if let Some(revision) = revision {
                         write!(f, "@{revision}")?;
                     }

@@ -22,6 +22,8 @@ pub struct Server {
     pub throttled: Vec<String>,
     /// The number of requests for each operation and key.
     seen: HashMap<u64, u64>,
+    /// The random ids of the chunks of contents, in the order in which they arrived.
+    generations: HashMap<String, usize>,
     throughput: Throughput,
 }
 
@@ -46,6 +48,7 @@ impl Server {
             next: VecDeque::new(),
             throttled: Vec::new(),
             seen: HashMap::new(),
+            generations: HashMap::new(),
             throughput: Throughput::default(),
         }
     }
@@ -60,6 +63,7 @@ impl Server {
     pub fn arrive(&mut self, operation: &str, body: &[u8]) -> Visit {
         let request = Request::read(operation, body);
         let item_key = request.as_ref().map(Request::item_key).unwrap_or_default();
+        let item_key = (item_key.0, self.repeatable(item_key.1));
         let seen =
             self.seen.entry(hash(operation) ^ hash(&item_key.0).rotate_left(1) ^ hash(&item_key.1).rotate_left(2));
         let nth = seen.or_default();
@@ -70,6 +74,16 @@ impl Server {
             (fate.fault == Some(Fault::UnprocessedItems)).then(|| self.plan.dice("left over", &item_key, *nth));
         let number = self.journal.arrived(at, operation, &item_key, &fate);
         Visit { number, operation: operation.to_owned(), fate, request, leaves_over, partition: item_key.0 }
+    }
+
+    /// Returns a sort key with a number in place of a random id, so that equal seeds give equal histories.
+    fn repeatable(&mut self, sort: String) -> String {
+        let Some((generation, at)) = sort.strip_prefix("CHUNK#").and_then(|rest| rest.split_once('#')) else {
+            return sort;
+        };
+        let next = self.generations.len();
+        let number = *self.generations.entry(generation.to_owned()).or_insert(next);
+        format!("CHUNK#{number}#{at}")
     }
 
     /// Applies the request.

@@ -1,6 +1,6 @@
 //! One call of a history: its owners, and the promises to its service.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use verbale::clock::{Clock, SequentialIds};
@@ -8,6 +8,7 @@ use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, Durability, LogError
 use verbale::message::Position;
 use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Summarizing};
 
+use super::check::is_incomplete;
 use super::trace::Trace;
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -35,9 +36,15 @@ pub struct Call {
     /// Whether a task of its writer died, so that the next one does not know the spans that were put.
     pub has_lost_task: bool,
     pub has_large: bool,
+    /// The messages that were promised with all their contents.
+    pub whole: BTreeSet<MessageId>,
+    /// The dead letters that were stored after all.
+    pub retried: Vec<Record>,
     pub is_held: bool,
     /// An erasure was requested; the end of the history shows whether it succeeded.
     pub is_erasing: bool,
+    /// An erasure succeeded, and is not repeated.
+    pub is_erased: bool,
     /// A rival has tried to take the call over. Its last step may land late, and then the owner has lost the call.
     pub is_disputed: bool,
     generation: u64,
@@ -78,8 +85,11 @@ impl Call {
             was_resumed: false,
             has_lost_task: false,
             has_large: false,
+            whole: BTreeSet::new(),
+            retried: Vec::new(),
             is_held: false,
             is_erasing: false,
+            is_erased: false,
             is_disputed: false,
             generation: number << 32,
         }
@@ -112,6 +122,12 @@ impl Call {
     /// Adds acknowledged records, which must stay in the log.
     pub fn promise(&mut self, acknowledged: &Newest) {
         add(&mut self.promised, acknowledged);
+        for (position, (id, revision)) in acknowledged {
+            let known = self.accepted.get(&(*position, *id, *revision));
+            if known.is_some_and(|all| !all.iter().any(is_incomplete)) {
+                self.whole.insert(*id);
+            }
+        }
     }
 
     /// Adds acknowledged records, which must survive in the spool of the home process.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use verbale::LastMessage;
-use verbale::log::{CallChange, CallEnd, CallLog, LogErrorKind};
+use verbale::log::{CallChange, CallEnd, Day, LogErrorKind};
 
 use super::check;
 use super::world::World;
@@ -11,6 +11,8 @@ use crate::dynamo::FaultPlan;
 
 /// Longer than the longest wait of a writer after an operator error.
 const RECOVERY: Duration = Duration::from_secs(600);
+
+const DAY_MS: i64 = 24 * 3_600_000;
 
 impl World {
     pub async fn end(&mut self) {
@@ -29,6 +31,9 @@ impl World {
                 // The release fails if the call was never opened, which is harmless.
                 let _ = self.log.change_call(&self.calls[index].id, &CallChange::Release).await;
             }
+            if self.calls[index].is_erased {
+                continue;
+            }
             if self.calls[index].is_erasing {
                 let writer = self.processes[self.calls[index].home].writer.clone();
                 // The clock may step back at this moment.
@@ -36,7 +41,7 @@ impl World {
                     assert!(matches!(error.kind(), LogErrorKind::Unavailable | LogErrorKind::NeedsOperator), "{error}");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
-                check::forgotten(self, index);
+                check::forgotten(self, self.calls[index].home, index);
             } else {
                 self.close(index).await;
             }
@@ -47,7 +52,26 @@ impl World {
         for index in 0..self.calls.len() {
             check::stored(self, index).await;
         }
+        self.sweep().await;
         self.take_dead_letters().await;
+    }
+
+    /// Sweeps each day on which a call may have been erased.
+    async fn sweep(&mut self) {
+        let now_ms = self.dynamo.clock().true_now_ms();
+        let contents = |world: &Self| {
+            let keys = world.dynamo.items("verbale").into_keys();
+            keys.filter(|(partition, _)| partition.starts_with("CONTENT#") || partition.starts_with("OWNER#")).count()
+        };
+        let before = contents(self);
+        // The clock of a process may be an hour late.
+        let mut at_ms = now_ms - self.dynamo.clock().elapsed().as_millis() as i64 - 3_600_000;
+        while at_ms < now_ms + DAY_MS {
+            self.log.sweep(Day::of_ms(at_ms)).await.unwrap();
+            at_ms += DAY_MS;
+        }
+        check::swept(self);
+        self.trace.count("use of an erased call swept", (before - contents(self)) as u64);
     }
 
     async fn close(&mut self, index: usize) {

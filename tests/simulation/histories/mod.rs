@@ -6,6 +6,7 @@
 mod call;
 mod check;
 mod end;
+mod letters;
 mod spanning;
 mod step;
 mod trace;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
-use verbale::dynamodb::DynamoLog;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, Put, Span,
     WriterLease,
@@ -13,7 +12,7 @@ use verbale::message::Position;
 use verbale::{MessageId, Record};
 
 pub struct Spanning {
-    log: Arc<DynamoLog>,
+    log: Arc<dyn CallLog>,
     seen: Mutex<Seen>,
 }
 
@@ -27,7 +26,7 @@ struct Seen {
 }
 
 impl Spanning {
-    pub fn over(log: Arc<DynamoLog>) -> Self {
+    pub fn over(log: Arc<dyn CallLog>) -> Self {
         Self { log, seen: Mutex::default() }
     }
 

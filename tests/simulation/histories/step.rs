@@ -30,21 +30,9 @@ impl World {
             183..=188 => self.finish(index).await,
             189..=191 => self.fill_disk_of(process),
             192 => self.take_letters_of(process).await,
+            193..=195 => self.retry_letter_of(process).await,
             _ => self.resume_one().await,
         }
-    }
-
-    /// Takes the dead letters of a process, also of calls that it has not read from its spool.
-    async fn take_letters_of(&mut self, process: usize) {
-        let writer = self.processes[process].writer.clone();
-        // The disk may be full.
-        let Ok(taken) = writer.take_dead_letters().await else { return };
-        let again = writer.take_dead_letters().await.unwrap_or_default();
-        let repeated = again.iter().find(|letter| taken.contains(letter));
-        assert!(repeated.is_none(), "process {process} returns a dead letter that was taken: {repeated:?}");
-        self.trace.say(format!("process {process} returns {} dead letters", taken.len() + again.len()));
-        self.trace.count("dead letter taken early", (taken.len() + again.len()) as u64);
-        self.dead_letters.extend(taken.into_iter().chain(again));
     }
 
     fn last_message(&mut self) -> LastMessage {
@@ -236,7 +224,14 @@ impl World {
         if !self.dice.chance(0.5) {
             return;
         }
-        let (writer, id) = (self.processes[self.calls[index].home].writer.clone(), self.calls[index].id.clone());
+        // The owner is not told of an erasure by another process.
+        let is_elsewhere = self.dice.chance(0.4);
+        if is_elsewhere {
+            self.rival();
+        }
+        let home = self.calls[index].home;
+        let process = if is_elsewhere { 1 - home } else { home };
+        let (writer, id) = (self.processes[process].writer.clone(), self.calls[index].id.clone());
         self.calls[index].is_erasing = true;
         // While the disk is full, the erasure waits until the spool can record it.
         let erased = tokio::time::timeout(Duration::from_secs(60), writer.erase(&id)).await;
@@ -244,8 +239,9 @@ impl World {
         let Ok(erased) = erased else { return };
         match erased {
             Ok(()) => {
-                self.trace.count("erased", 1);
-                check::forgotten(self, index);
+                self.trace.count(if is_elsewhere { "erased from elsewhere" } else { "erased" }, 1);
+                self.calls[index].is_erased = true;
+                check::forgotten(self, process, index);
             }
             Err(error) if error.kind() == LogErrorKind::Held && self.calls[index].is_held => {}
             Err(error) => {

@@ -1,7 +1,7 @@
 //! The messages of a history.
 
 use verbale::message::ToolError;
-use verbale::{Content, Contents, Heard, HeardSource, Role, Timing, ToolCall, Value};
+use verbale::{Content, Contents, Heard, HeardSource, Record, Role, Timing, ToolCall, Value};
 
 use super::call::Manager;
 use crate::dynamo::Dice;
@@ -57,6 +57,12 @@ pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
         // Fails unless the message is of the assistant.
         _ => drop(entry.set_heard(Heard::bytes(dice.below(20) as usize, HeardSource::WordTiming))),
     }
+}
+
+/// Returns a record whose texts fit into an item.
+pub fn shortened(record: &Record) -> Record {
+    let json = serde_json::to_string(record).unwrap();
+    serde_json::from_str(&json.replace(&"x".repeat(LARGE_BYTES), "too long")).unwrap()
 }
 
 fn text(dice: &mut Dice, mark: &str) -> Contents {

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Layout, create_table};
-use verbale::log::{CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings};
+use verbale::contents::Cached;
+use verbale::dynamodb::{DynamoContents, DynamoLog, Layout, create_table};
+use verbale::log::{
+    CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Offloading, Spool, SpoolSettings, WriterSettings,
+};
 use verbale::testing::SpoolMemory;
 use verbale::{MessageId, PlainMessage};
 
@@ -21,7 +24,7 @@ use crate::dynamo::{Dice, Dynamo, FaultPlan};
 pub struct World {
     pub dice: Dice,
     pub dynamo: Dynamo,
-    pub log: Arc<DynamoLog>,
+    pub log: Arc<dyn CallLog>,
     /// What the writers write to in every second history.
     spanning: Option<Arc<Spanning>>,
     pub processes: Vec<Process>,
@@ -60,9 +63,17 @@ impl World {
         trace.begin(&dynamo);
         // The other half of the histories has the layout of an item a message.
         let layout = if seed % 2 == 1 { Layout::Spans } else { Layout::Messages };
-        let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(layout);
-        let log = Arc::new(log);
-
+        // One client, which corrects its clock once.
+        let client = dynamo.client();
+        let log = DynamoLog::new(client.clone()).with_clock(Arc::new(dynamo.clock())).with_layout(layout);
+        let offloads = dice.chance(0.3);
+        trace.count("history with offloaded contents", u64::from(offloads));
+        let log: Arc<dyn CallLog> = if offloads {
+            let contents = Cached::new(DynamoContents::new(client), [0, 1 << 20][dice.below(2) as usize]);
+            Arc::new(Offloading::new(log, contents).with_threshold([60, 1_024][dice.below(2) as usize]))
+        } else {
+            Arc::new(log)
+        };
         let spanning = (seed % 2 == 1).then(|| Arc::new(Spanning::over(log.clone())));
 
         let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(seed)));
@@ -114,7 +125,7 @@ impl World {
         if let Some(spool) = &spool {
             settings = settings.with_spool(spool.clone());
         }
-        let log = self.spanning.clone().map_or(self.log.clone() as Arc<dyn CallLog>, |spanning| spanning);
+        let log = self.spanning.clone().map_or(self.log.clone(), |spanning| spanning);
         let (writer, task) = LogWriter::new(log, settings);
         Process { writer, memory, spool, level, task: tokio::spawn(task.run()) }
     }
@@ -198,7 +209,8 @@ impl World {
                 // The resume stored the contents of the spool first.
                 let at_home = std::mem::take(&mut call.promised_at_home);
                 call.promise(&at_home);
-                check::restored(call, &manager, &apart);
+                let incomplete = check::restored(call, &manager, &apart);
+                self.trace.count("message resumed without a content", incomplete);
                 call.begin(home, writer, manager, Arc::new(self.dynamo.clock()));
                 return true;
             }

@@ -1,10 +1,11 @@
-//! Work that waits until the spool has committed its changes: commands, erasures, and the removal of dead letters.
+//! Work that waits until the spool has committed its changes: calls, commands, erasures, and the removal of dead letters.
 
 use std::collections::BTreeSet;
 
 use super::Spooling;
 use crate::log::spool::SpoolChange;
 use crate::log::writer::WriterTask;
+use crate::log::writer::call::Key;
 use crate::log::writer::shared::{Command, Erased};
 use crate::log::{CallId, RecordKey};
 
@@ -50,6 +51,22 @@ impl WriterTask {
             _ => None,
         };
         self.spooling.iter().flat_map(Spooling::gathered).filter_map(discarded).collect()
+    }
+
+    /// Keeps a call busy until the queued changes are committed. Otherwise the spool would return records that were just
+    /// stored.
+    pub(in crate::log::writer) fn hold_until_committed(&mut self, key: &Key) {
+        let (Some(spooling), Some(state)) = (&mut self.spooling, self.calls.get_mut(key)) else { return };
+        if !spooling.next.changes.is_empty() {
+            state.is_busy = true;
+            spooling.next.held.push(key.clone());
+        }
+    }
+
+    /// Keeps a call busy until the commit that starts now.
+    pub(in crate::log::writer) fn hold_for_commit(&mut self, key: &Key) {
+        self.hold_until_committed(key);
+        self.start_commit();
     }
 
     /// Answers an erasure after the queued changes are committed.
