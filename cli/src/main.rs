@@ -23,6 +23,7 @@ mod tail;
 mod text;
 mod time;
 mod turn;
+mod turns;
 mod why;
 
 use std::io::Write;

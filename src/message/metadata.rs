@@ -1,5 +1,6 @@
 //! [`Metadata`]: the data of a message besides its contents.
 
+mod earlier;
 mod redacted;
 
 use std::fmt;

@@ -5,6 +5,7 @@
 mod calls;
 mod faults;
 mod operate;
+mod prompt;
 mod report;
 mod tail;
 

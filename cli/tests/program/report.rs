@@ -12,10 +12,10 @@ use crate::{run, shown, with_calls};
 const HOSTILE: &str =
     "<script>alert(1)</script> \"><img src=x onerror=alert(2)> </title></style> &lt;b&gt; {{ call }} \u{202e}";
 /// The elements of the page.
-const ELEMENTS: [&str; 32] = [
-    "!doctype", "a", "body", "dd", "div", "dl", "dt", "h1", "h2", "head", "header", "html", "li", "line", "main",
-    "meta", "p", "rect", "s", "section", "span", "style", "svg", "table", "tbody", "td", "text", "th", "thead",
-    "title", "tr", "ul",
+const ELEMENTS: [&str; 35] = [
+    "!doctype", "a", "body", "dd", "details", "div", "dl", "dt", "h1", "h2", "head", "header", "html", "ins", "li",
+    "line", "main", "meta", "p", "rect", "s", "section", "span", "style", "summary", "svg", "table", "tbody", "td",
+    "text", "th", "thead", "title", "tr", "ul",
 ];
 
 /// Returns the page of a call.
