@@ -107,12 +107,10 @@ fn bar(turn: &Numbered, request: &Request, is_after_cut: bool) -> Option<Value> 
 }
 
 fn usage(request: &Request) -> Usage {
-    Usage {
-        input_tokens: request.input.unwrap_or_default(),
-        cache_read_tokens: request.cache_read,
-        cache_write_tokens: request.cache_write,
-        output_tokens: request.output.unwrap_or_default(),
-    }
+    let mut usage = Usage::default();
+    (usage.input_tokens, usage.output_tokens) = (request.input.unwrap_or_default(), request.output.unwrap_or_default());
+    (usage.cache_read_tokens, usage.cache_write_tokens) = (request.cache_read, request.cache_write);
+    usage
 }
 
 /// Returns the tokens of the request to the model that wrote a summary, if a model did.
