@@ -10,6 +10,7 @@ mod failure;
 mod import;
 mod list;
 mod log;
+mod lost;
 mod new_file;
 mod output;
 mod partial;

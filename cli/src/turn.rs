@@ -41,6 +41,8 @@ pub struct Request {
     pub output: Option<u64>,
     pub cache_read: u64,
     pub cache_write: u64,
+    /// The number of the last message that the memory covered.
+    pub memory_covers: Option<u32>,
     /// The hash of instructions, memory and window.
     pub prompt_hash: Option<String>,
     /// The hash of tools and inference settings.

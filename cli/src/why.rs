@@ -6,13 +6,16 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use verbale::bedrock::BedrockMessage;
-use verbale::conversation::ToolOutcome;
+use verbale::conversation::{Conversation, ToolOutcome};
+use verbale::log::{CallHeader, CallId, LoggedCall};
 use verbale::message::{Attribute, Timing};
 use verbale::{Content, Message, MessageWrapper, MessagesManager};
 
+use crate::check::untold;
 use crate::command::json_line;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
+use crate::lost::{Lost, lost_values};
 use crate::show::started_ms;
 use crate::text::{count, place, visible};
 use crate::time::{lasting, since};
@@ -55,11 +58,9 @@ pub struct Cause {
 
 /// Explains the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let (_, call) = arguments.log.read(arguments.call).await?;
+    let (call_id, call) = arguments.log.read(arguments.call).await?;
     let started_ms = started_ms(&call);
-    let conversation: MessagesManager<BedrockMessage> = call.restore();
-    let turns = Turns::of(&conversation);
-    let causes = causes_of(&conversation, &turns, started_ms);
+    let (turns, causes) = explain(&call_id, call);
     for cause in &causes {
         if arguments.json {
             json_line(out, cause)?;
@@ -84,8 +85,35 @@ pub fn slowest(turns: &Turns) -> Option<(i64, &Numbered)> {
     turns.by_gap().pop()
 }
 
-/// Returns what went wrong, in the order of time.
-pub fn causes_of(conversation: &MessagesManager<BedrockMessage>, turns: &Turns, started_ms: i64) -> Vec<Cause> {
+/// Returns the turns of a call, and what went wrong, in the order of time.
+pub fn explain(call_id: &CallId, call: LoggedCall) -> (Turns, Vec<Cause>) {
+    let started_ms = started_ms(&call);
+    let ended_ms = call.header.as_ref().and_then(CallHeader::call_end).map(|end| end.at_ms);
+    let untold = ended_ms.map(|ended_ms| (ended_ms, untold(call_id, &call)));
+    let rebuilding = Conversation::from_manager(call_id.clone(), call.clone().restore());
+    let conversation: MessagesManager<BedrockMessage> = call.restore();
+    let turns = Turns::of(&conversation);
+    let mut causes = causes_of(&conversation, &turns, started_ms);
+    for (ended_ms, tool) in
+        untold.into_iter().flat_map(|(at_ms, tools)| tools.into_iter().map(move |tool| (at_ms, tool)))
+    {
+        let what = format!("the call ended, and no answer about the tool {tool}, which acted, was heard to its end");
+        causes.add(ended_ms, what, "tell the caller the outcome: they may not know it");
+    }
+    for Lost { message, at_ms, turn } in lost_values(&rebuilding, &turns) {
+        causes.1 = Some(message);
+        let what = format!("the caller said a value again, which the prompt had no more since turn {turn}");
+        causes.add(
+            at_ms,
+            what,
+            "give the memory more tokens: `Policy::with_memory`; `verbale report` shows the memory",
+        );
+    }
+    causes.0.sort_by_key(|cause| cause.at_ms);
+    (turns, causes.0)
+}
+
+fn causes_of(conversation: &MessagesManager<BedrockMessage>, turns: &Turns, started_ms: i64) -> Causes {
     let mut causes = Causes::default();
     let mut asked_ms = HashMap::new();
     let slowest = slowest(turns).map(|(_, turn)| turn.number);
@@ -109,8 +137,7 @@ pub fn causes_of(conversation: &MessagesManager<BedrockMessage>, turns: &Turns, 
         let what = format!("{} is left out: {}", place(left_out.position), visible(&left_out.reason));
         causes.add(started_ms, what, "");
     }
-    causes.0.sort_by_key(|cause| cause.at_ms);
-    causes.0
+    causes
 }
 
 /// The causes so far, and the message that the next ones are about.

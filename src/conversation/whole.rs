@@ -1,11 +1,11 @@
-//! Reads back what a conversation was: messages that have left memory, and prompts that were sent.
+//! Reads back what a conversation was: messages that have left memory, prompts that were sent, and acts without an answer.
 
 use super::Conversation;
 use crate::log::{CallLog, LogError};
 use crate::manager::MessagesManager;
-use crate::message::PlainMessage;
+use crate::message::{PlainMessage, ToolCall};
 use crate::model::ModelRequest;
-use crate::turn::prompt_at;
+use crate::turn::{Host, prompt_at};
 
 impl Conversation {
     /// Returns all messages: those in memory, and from the log those that [left](super::Config::with_all_messages) it. They can be printed,
@@ -30,5 +30,11 @@ impl Conversation {
     pub fn prompt_at(&self, sent_ms: i64) -> Option<(ModelRequest, Option<bool>)> {
         let state = self.state();
         prompt_at(&state.core.manager, &state.core.setup, sent_ms)
+    }
+
+    /// Returns the calls of tools that may act and have an outcome that the caller was not told, oldest first. An outcome is
+    /// told by a complete answer that came after it and that the caller heard to its end.
+    pub fn untold_acts(&self) -> Vec<ToolCall> {
+        self.with(|core| core.untold_acts())
     }
 }

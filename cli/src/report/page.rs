@@ -13,7 +13,7 @@ use crate::show::{started_ms, summaries};
 use crate::text::{count, place, visible};
 use crate::time::{lasting, since, utc};
 use crate::turns::{Numbered, Turns, percentile};
-use crate::why::{Cause, causes_of, slowest};
+use crate::why::{Cause, explain, slowest};
 
 /// The page of a call.
 #[derive(Debug, Template)]
@@ -44,9 +44,8 @@ impl Page {
     pub fn new(call_id: &CallId, call: LoggedCall, known: Known) -> Self {
         let (header, started_ms) = (call.header.clone(), started_ms(&call));
         let rebuilding = Conversation::from_manager(call_id.clone(), call.clone().restore());
+        let (turns, causes) = explain(call_id, call.clone());
         let conversation: MessagesManager<BedrockMessage> = call.restore();
-        let turns = Turns::of(&conversation);
-        let causes = causes_of(&conversation, &turns, started_ms);
         let mut parts = Parts::new(started_ms);
         let messages = conversation.meta_messages().iter().map(MessageWrapper::message);
         for (index, message) in messages.enumerate().filter(|(_, message)| !message.is_fake()) {

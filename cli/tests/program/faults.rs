@@ -32,7 +32,10 @@ async fn damaged_call_hides_no_other_call() {
     assert!(list.contains("not listed: ") && list.contains("call-ferry-2.jsonl"), "{list}");
     assert!(list.ends_with("(exit status 6)\n"), "{list}");
     let check = run("check --day 2025-10-20");
-    assert!(check.contains("call-ferry-2.jsonl") && check.contains("3 calls checked: 1 problem in 1 call"), "{check}");
+    assert!(
+        check.contains("call-ferry-2.jsonl") && check.contains("3 calls checked: 2 problems in 2 calls"),
+        "{check}"
+    );
     let export = run("export --day 2025-10-20 -o calls.jsonl");
     assert!(export.contains("2 calls written to calls.jsonl\n1 call left out"), "{export}");
     assert!(export.ends_with("(exit status 6)\n"), "{export}");

@@ -120,7 +120,7 @@ async fn logs_of_each_kind_show_the_same() {
 #[tokio::test(start_paused = true)]
 async fn json_has_one_object_a_line() {
     let folder = with_calls().await;
-    for (command, lines) in [("list --day 2025-10-20", 3), ("show ferry-1", 12), ("check --day 2025-10-20", 1)] {
+    for (command, lines) in [("list --day 2025-10-20", 3), ("show ferry-1", 12), ("check --day 2025-10-20", 2)] {
         let output = run(folder.path(), &format!("verbale {command} --log jsonl:calls --json"));
         let text = String::from_utf8(output.stdout).unwrap();
         let objects: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -197,20 +197,42 @@ async fn calls_are_exported_in_each_format() {
 #[tokio::test(start_paused = true)]
 async fn pages_follow_each_other() {
     let folder = with_calls().await;
-    let mut listed = Vec::new();
-    let mut after = String::new();
-    for _ in 0..3 {
-        let output =
-            run(folder.path(), &format!("verbale list --day 2025-10-20 --limit 1 --json --log jsonl:calls{after}"));
-        let text = String::from_utf8(output.stdout).unwrap();
-        let call: serde_json::Value = serde_json::from_str(&text).unwrap();
-        listed.push(call["call"].as_str().unwrap().to_owned());
-        let note = String::from_utf8(output.stderr).unwrap();
-        after =
-            note.split_once("--after ").map_or_else(String::new, |(_, cursor)| format!(" --after {}", cursor.trim()));
+    for (filter, expected) in
+        [("", &["ferry-3", "ferry-2", "ferry-1"][..]), (" --state ended", &["ferry-2", "ferry-1"])]
+    {
+        let mut listed = Vec::new();
+        let mut after = String::new();
+        loop {
+            let line = format!("verbale list --day 2025-10-20{filter} --limit 1 --json --log jsonl:calls{after}");
+            let output = run(folder.path(), &line);
+            let text = String::from_utf8(output.stdout).unwrap();
+            let calls = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+            listed.extend(calls.map(|call| call["call"].as_str().unwrap().to_owned()));
+            let note = String::from_utf8(output.stderr).unwrap();
+            let Some((_, cursor)) = note.split_once("--after ") else { break };
+            after = format!(" --after {}", cursor.trim());
+        }
+        assert_eq!(listed, expected);
     }
-    assert_eq!(listed, ["ferry-3", "ferry-2", "ferry-1"]);
-    assert_eq!(after, "", "nothing follows the last page");
+}
+
+/// A colour would be an escape sequence.
+#[tokio::test(start_paused = true)]
+async fn colours_are_shown_if_they_are_asked_for_and_never_with_no_color() {
+    let folder = with_calls().await;
+    let shown = |variables: &[(&str, &str)], line: &str| {
+        let mut program = program(folder.path(), line);
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            program.env_remove(variable);
+        }
+        let output = start(program.envs(variables.iter().copied())).wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap().contains('\u{1b}')
+    };
+    let line = "verbale show ferry-1 --log jsonl:calls";
+    assert!(shown(&[("CLICOLOR_FORCE", "1")], line));
+    assert!(!shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], line));
+    assert!(!shown(&[], line), "a pipe has no colours");
+    assert!(!shown(&[("CLICOLOR_FORCE", "1")], &format!("{line} --json")));
 }
 
 #[test]
