@@ -89,7 +89,7 @@ pub(crate) struct RequestRecord {
     /// prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<Text>,
-    /// The same of the tools and the inference settings.
+    /// The first 8 bytes of the SHA-256 of the tools and the inference settings, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_hash: Option<Text>,
     /// The switches to another model before the answer, such as `model-a -> model-b: throttled`.

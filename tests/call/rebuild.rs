@@ -23,7 +23,7 @@ fn tool(name: &str, ms: u64) -> Tool {
 }
 
 /// Returns when each request of the turns was sent, and the hash of its prompt.
-pub fn sent(manager: &MessagesManager<PlainMessage>) -> Vec<(i64, String)> {
+fn sent(manager: &MessagesManager<PlainMessage>) -> Vec<(i64, String)> {
     let mut sent = Vec::new();
     for message in manager.meta_messages().iter().map(PlainMessage::message) {
         let record = serde_json::to_value(message.metadata().turn()).unwrap();

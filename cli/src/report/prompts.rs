@@ -6,7 +6,7 @@ use std::str::FromStr;
 use verbale::conversation::{CallMetrics, Conversation, TokenPrices};
 use verbale::message::Record;
 use verbale::model::Usage;
-use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, Role};
+use verbale::{Message, MessageWrapper, PlainMessage, Role};
 
 use super::chart::Value;
 use crate::text::visible;
