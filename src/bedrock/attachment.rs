@@ -89,14 +89,14 @@ pub(super) enum Unsupported {
     Audio,
     FromAssistant,
     NoBytes,
-    /// Bedrock fetches from S3 only.
+    /// Bedrock fetches only from S3.
     Url,
     ContentId,
     /// The type is unknown or not supported. Holds the supported types.
     Format(&'static str),
 }
 
-/// Says why and what to do, without anything that was said.
+/// Writes the reason and what to do, without words of the call.
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -4,7 +4,7 @@ use aws_sdk_bedrockruntime::error::BuildError;
 
 use crate::message::{MessageId, Role};
 
-/// An error of building a message or a request for Converse. Never holds what was said.
+/// An error of building a message or a request for Converse. Never contains words of the call.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct BedrockError(Reason);

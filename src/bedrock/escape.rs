@@ -1,4 +1,4 @@
-//! Texts for the model that quote foreign data, escaped so that the data cannot imitate markup or instructions.
+//! Texts for the model that quote data, escaped so that the data cannot imitate markup or instructions.
 
 use serde_json::Value as Json;
 
@@ -21,7 +21,7 @@ pub(super) fn record(summary: &str) -> String {
 
 /// Formats JSON on one line. Markup, invisible characters and bidi controls are escaped, such as `\u003c`.
 pub(super) fn plain_json(json: &Json) -> String {
-    // JSON has these characters only in strings, where it reads the escapes back.
+    // In JSON, these characters occur only in strings, where readers decode the escapes.
     let is_deceptive = |c: char| matches!(c, '<' | '>' | '&') || is_invisible(c);
     json.to_string().chars().fold(String::new(), |mut plain, c| {
         if is_deceptive(c) {

@@ -1,4 +1,4 @@
-//! Ids and names of tool calls: what Bedrock accepts, and how the others are renamed.
+//! Ids and names of tool calls: which ones Bedrock accepts, and how others are renamed.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ impl Characters {
 
     /// Returns the text if it is accepted, and otherwise its accepted characters with a hash of the whole text.
     ///
-    /// Equal texts get equal names, and others differ: `get parcel` becomes `get_parcel-4f1c0a9e2b7d`.
+    /// Equal texts get equal names, and different texts different ones: `get parcel` becomes `get_parcel-4f1c0a9e2b7d`.
     pub(in crate::bedrock) fn rename(self, text: &str) -> Cow<'_, str> {
         const HASH_BYTES: usize = 6;
         const MAX_STEM: usize = service::MAX_IDENTIFIER - 2 * HASH_BYTES - 1;
@@ -54,8 +54,8 @@ pub(super) fn call_id(id: &str) -> Option<ToolCallId> {
     ToolCallId::new(Characters::Wide.rename(id).into_owned()).ok()
 }
 
-/// Returns the name that this library uses for a tool call of the model. A renamed one is no tool of the request, so no
-/// tool runs that the model did not name.
+/// Returns the name that this library uses for a tool call of the model. A renamed one is never a tool of the request,
+/// so no tool runs that the model did not name.
 pub(super) fn tool_name(name: &str) -> Option<ToolName> {
     ToolName::new(Characters::Narrow.rename(name).into_owned()).ok()
 }

@@ -41,11 +41,11 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
             return None;
         }
         match kind {
-            // A fill byte.
+            // A byte of padding.
             0xff => at += 1,
-            // Without a length.
+            // Segments without a length.
             0x01 | 0xd0..=0xd7 => at += 2,
-            // Frame headers: all of these but Huffman tables, extensions and arithmetic conditioning.
+            // Frame headers: all of these except Huffman tables, extensions and arithmetic conditioning.
             0xc0..=0xcf if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
                 return Some((big_16(bytes, at + 7)?, big_16(bytes, at + 5)?));
             }

@@ -14,10 +14,10 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 ///
 /// Contents that Converse does not accept become texts:
 ///
-/// - Audio, `https` URLs, content ids and unknown formats become `[audio "the greeting": not available to the model]`. The
-///   quotes hold the prompt hint, the title or the MIME type. The model sees an image, a video or a document that is
-///   added as bytes, that [`contents::resolve`](crate::contents::resolve) loaded from the content store, or, for Nova,
-///   that has an `s3://` URL. For audio, add a transcript.
+/// - Audio, `https` URLs, content ids and unknown formats become `[audio "the greeting": not available to the model]`.
+///   The quotes hold the prompt hint, the title or the MIME type. The model sees an image, a video or a document if it
+///   was added as bytes, if [`contents::resolve`](crate::contents::resolve) loaded it from the content store, or, for
+///   Nova, if it has an `s3://` URL. For audio, add a transcript.
 /// - Images, videos and documents of the assistant become the same text, because Converse accepts them only from users.
 /// - A tool result that is JSON but not an object becomes text; an empty one becomes `{}`. A tool error includes its type
 ///   and whether a retry may help.
@@ -26,8 +26,8 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 /// [detected type](crate::message::Media::known_type), not the declared one. Arguments that JSON cannot express become
 /// strings, as [`to_document`](super::to_document) describes.
 ///
-/// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come first
-/// in their message and tool calls last, as Claude requires. A document without a text beside it gets one.
+/// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come
+/// first in their message and tool calls last, as Claude requires. A document without a text beside it gets a text.
 ///
 /// `to_raw` returns [`BedrockError`] if the role is `Summary` or `System`, or if no contents are left.
 #[derive(Debug, Clone, PartialEq, Eq)]

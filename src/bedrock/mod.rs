@@ -1,8 +1,9 @@
 //! The adapter to Amazon Bedrock's Converse: messages, requests, Bedrock's rules, and the client.
 //!
-//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), what each family of models refuses ([`Profile`]), the rules
-//! ([`validate()`]) and the repair of requests that break them ([`repair()`]), the JSON of messages ([`to_json`]), and the
-//! client ([`BedrockModel`]), the only part that does I/O. AWS SDK types appear only here and in the other adapters.
+//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), what each family of models refuses ([`Profile`]), the
+//! rules ([`validate()`]) and the repair of requests that break them ([`repair()`]), the JSON of messages
+//! ([`to_json`]), and the client ([`BedrockModel`]). Only the client does I/O. AWS SDK types appear only here and in
+//! the other adapters.
 //!
 //! ```
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};

@@ -9,10 +9,11 @@ use super::validate::refused_keys;
 
 type Entries = HashMap<String, Document>;
 
-/// The number of references that are replaced. The others, and those within their own definition, allow any value.
+/// The maximum number of references that are replaced. Further references, and those within their own definition, allow
+/// any value.
 const MAX_REFERENCES: usize = 500;
 
-/// Keys that constrain no arguments, so that the model loses nothing without them.
+/// Keys that do not constrain arguments, so the model loses nothing without them.
 const NOTES: [&str; 10] = [
     "$schema",
     "$id",
@@ -98,7 +99,7 @@ struct Inlining {
     open: Vec<String>,
     /// The number of references that may still be replaced.
     left: usize,
-    /// Whether a reference became a schema of any value.
+    /// Whether a reference was replaced by a schema that allows any value.
     is_incomplete: bool,
 }
 

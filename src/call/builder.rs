@@ -16,7 +16,7 @@ use crate::message::{PlainMessage, Text, is_blank};
 use crate::model::{Model, NoResult, Summarizer, Tool};
 use crate::turn::{Host, Observer, look_up_inherited};
 
-/// Configures and opens a live call: [`new`](Self::new) for a new conversation, [`of`](Self::of) for one that exists.
+/// Configures and opens a live call: [`new`](Self::new) for a new conversation, [`of`](Self::of) for an existing one.
 #[must_use = "`open` begins the call"]
 pub struct CallBuilder {
     base: Base,
@@ -43,8 +43,8 @@ impl CallBuilder {
         Self::with(Base::New(Box::new(Config::new(one_model(model)))))
     }
 
-    /// Creates a builder for a call in this conversation, with the configuration that the conversation has when the call
-    /// opens.
+    /// Creates a builder for a call in an existing conversation. The call uses the configuration that the conversation
+    /// has when the call opens.
     pub fn of(conversation: &Conversation) -> Self {
         Self::with(Base::Existing(conversation.clone()))
     }
@@ -104,8 +104,8 @@ impl CallBuilder {
 
     /// Sets the sources of time and ids for the new conversation of [`open`](Self::open).
     ///
-    /// [`resume`](Self::resume) ignores them, because a manager has its own, and so does a builder
-    /// [of](Self::of) a conversation.
+    /// [`resume`](Self::resume) ignores them, because a manager has its own. So does a builder [of](Self::of) a
+    /// conversation.
     pub fn clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         self.clock = Some((clock, ids));
         self
@@ -113,7 +113,7 @@ impl CallBuilder {
 
     /// Opens the call.
     ///
-    /// Returns [`InUse`] if another call or a run uses the conversation, and [`Refused`] outside of a tokio runtime,
+    /// Returns [`InUse`] if another call or a run uses the conversation. Returns [`Refused`] outside a tokio runtime,
     /// if a tool [acts once](Tool::acts_once) and there is no log, or if the conversation refuses the instructions.
     ///
     /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
@@ -134,8 +134,8 @@ impl CallBuilder {
         self.resume(manager)
     }
 
-    /// Opens the call with the messages of a restored one. Open tool calls get an error result, because their outcome
-    /// is unknown, until the tool's handler of [`resume`](Tool::resume) has looked it up in the background.
+    /// Opens the call with the messages of a restored one. The outcome of open tool calls is unknown, so they get an
+    /// error result. If the tool has a [handler](Tool::resume) for it, the outcome is looked up in the background.
     ///
     /// A builder [of](Self::of) a conversation already has its messages and ignores `manager`.
     ///
@@ -170,7 +170,7 @@ impl CallBuilder {
         }
         match (self.log, conversation.writer()) {
             (Some(writer), _) => conversation.log(writer),
-            // The conversation may have been a call that was closed.
+            // The conversation may belong to a call that was closed.
             (None, Some(writer)) => writer.reopen(),
             (None, None) => {}
         }

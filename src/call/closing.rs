@@ -17,12 +17,12 @@ use crate::turn::{CallEvent, ReplyEnd, since};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Closed {
-    /// The tool calls that still ran or had no result when their time was over. Their outcome is logged as unknown.
+    /// The tool calls that still ran or had no result at their deadline. Their outcome is logged as unknown.
     pub unfinished_tools: Vec<ToolCallId>,
     /// The changes that were not stored within the timeout; usually there are none. The log's writer keeps retrying
     /// them.
     pub unstored: Vec<Unstored>,
-    /// Why the log's writer refused changes, if it refused any. The conversation still has them.
+    /// Why the log's writer refused changes, if it did. The conversation still has them.
     pub not_accepted: Option<LogError>,
     /// The metrics of the conversation so far: turns, tools, summaries and tokens.
     pub metrics: CallMetrics,
@@ -36,7 +36,7 @@ impl CallSession {
     /// logged as unknown. Closing the call again only waits for the log again. The conversation remains available for
     /// prompts and queries.
     ///
-    /// Returns [`LogError`] if a call header cannot hold `reason`. The call stays open then.
+    /// Returns [`LogError`] if a call header cannot hold `reason`. The call then stays open.
     pub async fn close(&self, reason: impl Into<Arc<str>>, timeout: Duration) -> Result<Closed, LogError> {
         let deadline = from_now(timeout);
         let reason = reason.into();
@@ -59,7 +59,8 @@ impl CallSession {
         Ok(Closed { unfinished_tools, unstored, not_accepted, metrics: self.conversation.metrics() })
     }
 
-    /// Waits for the tools that run in this process. The service may never answer an external one.
+    /// Waits for the tools that run in this process, but not for external ones, because the service may never report
+    /// their results.
     async fn wait_for_tools(&self, deadline: Instant) {
         let Some(results) = self.live(|_, core| core.results.clone()) else { return };
         let all = async {
@@ -77,7 +78,7 @@ impl CallSession {
         let _ = timeout_at(deadline, all).await;
     }
 
-    /// Stops everything but tools. Nothing new starts from here on.
+    /// Stops everything except tools. Nothing new can start afterwards.
     pub(super) fn begin_closing(&self, at_ms: i64) {
         self.live(|ear, core| {
             if !ear.is_closing {

@@ -29,9 +29,9 @@ pub(super) struct CallEar {
     pub silence: Silence,
     /// When the player reported the end of the running reply. The report takes effect if no more text follows.
     pub played_ms: Option<i64>,
-    /// Nothing starts any more, and only results of tools are accepted.
+    /// Whether the call is closing. Nothing new starts then, and only results of tools are accepted.
     pub is_closing: bool,
-    /// Whether the caller waits for an answer. No background work starts then.
+    /// Whether the caller is waiting for an answer. No background work starts then.
     pub caller_waits: bool,
     /// When the caller started to speak, until the words arrive.
     pub speaking_since_ms: Option<i64>,
@@ -39,7 +39,7 @@ pub(super) struct CallEar {
     pub words_ended_ms: Option<i64>,
     /// The last words, to detect repeated reports.
     pub last_words: Option<LastWords>,
-    /// The clocks of the reports that the caller started to speak, and of the times of the caller's words.
+    /// The clock of the reports that the caller started to speak, and the clock of the times of the caller's words.
     pub starts: Skew,
     pub words: Skew,
     /// Whether a part of the caller's words is below the minimum confidence.
@@ -77,7 +77,7 @@ impl CallEar {
         }
     }
 
-    /// Speaks a sentence that fills a silence. The caller still waits for the answer.
+    /// Speaks a sentence that fills a silence. The caller continues to wait for the answer.
     pub fn speak_filler(&mut self, speech: SpeechId, text: &Text, core: &mut Core) -> Result<(), ManagerError> {
         self.add_fixed(speech, text, core)?;
         self.played_ms = None;
@@ -118,7 +118,7 @@ impl CallEar {
         self.played_ms = None;
         match self.add_fixed(speech, text, core) {
             Ok(message) => {
-                // A line break separates the sentence from one that has no end.
+                // A line break separates the sentence from an unfinished one before it.
                 let line = if has_spoken { format!("\n{}", text.as_str()).into() } else { text.clone() };
                 if let Some(outlet) = &self.outlet {
                     outlet.text(line);
@@ -195,7 +195,7 @@ impl CallEar {
         }
     }
 
-    /// Returns the failure for which the caller hears an apology. `Some(None)` is a failure that is not the model's.
+    /// Returns the failure for which the caller hears an apology. `Some(None)` is a failure outside the model.
     fn needs_apology(end: &TurnEnd, turn: &Turn) -> Option<Option<Failure>> {
         match end {
             TurnEnd::Answered(_) | TurnEnd::Interrupted => None,
@@ -246,7 +246,7 @@ impl Ear for CallEar {
     fn ended(&mut self, turn: &Turn, end: &TurnEnd, core: &mut Core) -> Ended {
         let mut ended = Ended { end: end_of(end), added_bytes: 0, message: None };
         if !matches!(end, TurnEnd::Answered(_)) {
-            // The words that report the outcomes may be among those that are missing.
+            // The missing words may be the ones that report the outcomes.
             self.speeches.drop_reports(turn.id);
         }
         match (Self::needs_apology(end, turn), end) {

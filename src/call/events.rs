@@ -10,7 +10,7 @@ use crate::message::{Confidence, Message, MessageWrapper, Part, Role, Timing, ch
 use crate::turn::{CallEvent, Core, SpeechId};
 
 impl CallEar {
-    /// Returns the reason why an event at this time is ignored, whatever it reports.
+    /// Returns the reason why any event at this time is ignored.
     fn refuse(&self, at_ms: i64) -> Option<Ignored> {
         if self.is_closing {
             return Some(Ignored::CLOSED);
@@ -44,7 +44,7 @@ impl CallEar {
             return false;
         };
         match start_ms {
-            // Each difference is by one clock, so that the two clocks may differ.
+            // Each difference uses one clock, so the two clocks may differ.
             Some(start_ms) => at_ms == start_ms || at_ms.saturating_sub(start_ms) < ended_ms.saturating_sub(started_ms),
             None => {
                 now_ms.saturating_sub(received_ms) <= LATE_MS
@@ -151,7 +151,7 @@ impl CallEar {
         if let Some(ignored) = self.refuse(at_ms) {
             return Effect::ignored(ignored);
         }
-        // The player may report the barge-in before the speech recognition does.
+        // The player may report the interruption before the speech recognition reports the caller.
         let is_barge_in = core.turn_of(speech).is_some() && core.stop_turn(self);
         if is_barge_in {
             core.events.push(CallEvent::BargedIn);
@@ -167,8 +167,8 @@ impl CallEar {
     }
 }
 
-/// Returns whether a part of the caller's words is below the minimum confidence. A clear part does not explain a doubtful one
-/// before it.
+/// Returns whether a part of the caller's words is below the minimum confidence. A clear part does not clarify a
+/// doubtful one before it.
 fn is_doubtful(words: &Message, settings: &CallSettings) -> bool {
     let mut confidences = words.parts().filter_map(Part::confidence);
     settings.min_confidence.is_some_and(|least| confidences.any(|confidence| (confidence.to_f64() as f32) < least))

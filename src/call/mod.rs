@@ -41,10 +41,11 @@
 //!
 //! - A *reply is running* from [`reply`](CallSession::reply) until [`Ended`](ReplyEvent::Ended).
 //! - A *speech is open* from `reply` or [`say`](CallSession::say) until its playback is finished or interrupted.
-//! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open speech.
-//!   The session estimates what the caller heard until the player reports it. The reader of the reply gets nothing more.
-//!   Without a report of its start, playback counts from when the first words were handed out. If all of it must have been
-//!   played by then, it is no barge-in.
+//! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open
+//!   speech. The reader of the reply gets nothing more.
+//! - The session estimates what the caller heard until the player reports it. Without a report that playback started,
+//!   it counts from when the first words were handed out. If all of the speech must have been played by the time of the
+//!   event, there is no barge-in.
 //! - After [`close`](CallSession::close) begins, the session ignores all events, except results of tools. It accepts
 //!   these only while `close` waits for running tools.
 //!
@@ -93,19 +94,19 @@
 //!
 //! # Clocks
 //!
-//! The player, the speech recognition and the call may have different clocks. The session estimates how far each reporter is
-//! ahead or behind, from the times of its events and of its reports. The estimate decides whether a report is late and how
-//! much was heard. The log keeps the reported times.
+//! The player, the speech recognition and the call may have different clocks. The session estimates how far the clock
+//! of each reporter is ahead or late, from the times of its events and of its reports. The estimate decides whether a
+//! report is late and how much was heard. The log keeps the reported times.
 //!
 //! # Silence and failures
 //!
-//! While the caller waits and hears nothing, the session raises [`Silence`](crate::conversation::CallEvent::Silence) and
-//! speaks a [filler](CallSettings::with_fillers), if there are any. It never apologises while a tool runs. A failed request
-//! is sent again as long as the time until the
-//! [first words](crate::conversation::Config::with_first_token_timeout) lasts. Then the caller hears the
-//! [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after each fault.
+//! While the caller waits and hears nothing, the session raises [`Silence`](crate::conversation::CallEvent::Silence)
+//! and speaks a [filler](CallSettings::with_fillers), if there are any. It never apologises while a tool runs. A failed
+//! request is retried until the deadline of the [first words](crate::conversation::Config::with_first_token_timeout).
+//! Then the caller hears the [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after
+//! each fault.
 //!
-//! `docs/` maps the events of Twilio, LiveKit and Amazon Connect to these.
+//! `docs/` maps the events of Twilio, LiveKit and Amazon Connect to these methods.
 //!
 //! # Many calls
 //!

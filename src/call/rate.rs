@@ -11,7 +11,7 @@ pub(super) struct Rate {
     measured_ms: u64,
 }
 
-/// The rate of English text in [bytes per second](super::CallSettings::with_speech_rate) that is usual.
+/// The usual rate of English text in [bytes per second](super::CallSettings::with_speech_rate).
 const USUAL_BYTES_PER_S: u64 = 15;
 
 impl Rate {
@@ -21,7 +21,7 @@ impl Rate {
 
     /// Returns the time of a playback that takes `usual_ms` at a usual rate of speech.
     pub fn playback_ms(&self, usual_ms: u64) -> u64 {
-        /// The minimum playback for a measured rate.
+        /// The minimum playback time for measuring a rate.
         const MIN_MS: u64 = 2_000;
         let (took, usual) = match self.measured_ms {
             0..MIN_MS => (USUAL_BYTES_PER_S, self.default_bytes_per_s.max(1)),
@@ -32,7 +32,7 @@ impl Rate {
 
     /// Learns from a speech that took `ms`.
     pub fn learn(&mut self, usual_ms: u64, ms: u64) {
-        // A rate out of this range comes from a wrong report.
+        // A rate outside this range comes from a wrong report.
         let plausible = usual_ms / 4..=usual_ms.saturating_mul(4);
         if ms > 0 && plausible.contains(&ms) {
             self.usual_ms = self.usual_ms.saturating_add(usual_ms);
@@ -43,8 +43,8 @@ impl Rate {
 
 /// How far the clock of a reporter is ahead of the call's clock, from the times of its events.
 ///
-/// No event is reported before it happens, so a time in the future shows a clock that is ahead. A clock that is behind
-/// cannot be told from a slow report, unless all reports seem slow.
+/// No event is reported before it happens, so a time in the future shows a clock that is ahead. A clock that is late
+/// looks like a slow report, unless all reports seem slow.
 #[derive(Debug, Default)]
 pub(super) struct Skew {
     /// How far the last events were ahead of their reports.
@@ -54,9 +54,9 @@ pub(super) struct Skew {
 impl Skew {
     /// Notes an event that is reported at `now_ms`.
     pub fn note(&mut self, at_ms: i64, now_ms: i64) {
-        /// The number of events that count. One wrong time does no harm for ever.
+        /// The number of recent events that count, so that a wrong time stops counting.
         const MAX_RECENT: usize = 8;
-        /// A larger difference is not that of a clock, but a wrong unit.
+        /// A larger difference comes from a wrong unit, not from a clock.
         const MAX_MS: u64 = 86_400_000;
         let ahead_ms = at_ms.saturating_sub(now_ms);
         if ahead_ms.unsigned_abs() > MAX_MS {
@@ -68,7 +68,7 @@ impl Skew {
         self.recent.push_back(ahead_ms);
     }
 
-    /// Returns how far the clock is ahead, in milliseconds. A negative number is a clock that is behind.
+    /// Returns how far the clock is ahead, in milliseconds. The number is negative for a clock that is late.
     pub fn ahead_ms(&self) -> i64 {
         /// The longest usual time from an event to its report.
         const REPORT_MS: i64 = 1_000;

@@ -25,7 +25,7 @@ use crate::turn::{ReplyEnd, SpeechId};
 pub struct Reply {
     speech: SpeechId,
     events: mpsc::UnboundedReceiver<ReplyEvent>,
-    /// Shows whether the speech was interrupted, perhaps after all of it was generated.
+    /// Whether the speech was interrupted. It may be interrupted after all of it was generated.
     reading: Arc<Reading>,
     sentences: Sentences,
     /// Sentences that were not read yet.
@@ -41,7 +41,7 @@ pub enum ReplyEvent {
     /// The next piece of the text, as the model sent it.
     Text(Text),
     /// The model called a tool. The service runs an external tool and reports the result with
-    /// [`tool_result`](super::CallSession::tool_result); the session runs any other.
+    /// [`tool_result`](super::CallSession::tool_result); the session runs all other tools.
     ToolCalled(ToolCall),
     /// The reply ended. This is the last event.
     Ended(ReplyEnd),
@@ -85,7 +85,7 @@ impl Reply {
         poll_fn(|context| self.poll_sentence(context)).await
     }
 
-    /// Notes when the first words are handed out. Without a report, playback counts from then.
+    /// Notes when the first words are handed out. Without a report, playback counts from that time.
     fn hand_out(&self, words: &str) {
         if !is_blank(words) {
             self.reading.hand_out(|| self.conversation.upgrade().map(|conversation| conversation.now_ms()));
@@ -130,7 +130,7 @@ impl Reply {
             match std::task::ready!(self.poll_event(context)) {
                 Some(ReplyEvent::Text(text)) => self.ready.extend(self.sentences.push(&text)),
                 Some(ReplyEvent::Ended(ReplyEnd::Interrupted)) | None => return Poll::Ready(None),
-                // The words before a tool call are spoken while the tool runs.
+                // The words before a tool call must be spoken while the tool runs.
                 Some(ReplyEvent::ToolCalled(_) | ReplyEvent::Ended(_)) => {
                     self.ready.extend(std::mem::take(&mut self.sentences).finish());
                 }
@@ -180,7 +180,7 @@ impl Outlet {
     }
 
     fn send(&self, event: ReplyEvent) {
-        // Fails if the reply was dropped, and then nobody needs the event.
+        // Fails if the reply was dropped; then no reader needs the event.
         let _ = self.events.send(event);
     }
 }

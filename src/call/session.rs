@@ -1,6 +1,6 @@
-//! [`CallSession`]: one live call, from the view of the service that has its audio.
+//! [`CallSession`]: one live call, as the service that owns its audio sees it.
 //!
-//! Owns the methods of the service. `events.rs` has the effects of its reports.
+//! Owns the methods that the service calls. `events.rs` has the effects of its reports.
 
 use std::any::Any;
 use std::fmt;
@@ -23,9 +23,9 @@ use crate::turn::{CallEvent, Core, Host, ReplyEnd, SpeechId, TurnEnd, drive};
 
 /// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
 ///
-/// All methods but [`close`](Self::close) return at once and may be called from any task; share the session in an `Arc`. A
-/// session that is dropped without `close` logs a warning and submits its changes to the log. Each `at_ms` is the time
-/// of the event, in milliseconds since the Unix epoch.
+/// All methods except [`close`](Self::close) return at once and may be called from any task; share the session in an
+/// `Arc`. A session that is dropped without `close` logs a warning and submits its changes to the log. Each `at_ms` is
+/// the time of the event, in milliseconds since the Unix epoch.
 pub struct CallSession {
     pub(super) conversation: Conversation,
     pub(super) settings: Arc<CallSettings>,
@@ -104,7 +104,7 @@ impl CallSession {
         let task = self.runtime.spawn(async move { drop(driving.await) }).abort_handle();
         self.live(|_, core| match core.turn_of(speech) {
             Some(turn) => turn.task = Some(task),
-            // It was stopped in the meantime.
+            // The turn was stopped meanwhile.
             None => task.abort(),
         });
         self.runtime.spawn(watch(self.conversation.downgrade(), self.settings.clone(), speech));
@@ -148,7 +148,7 @@ impl CallSession {
             ear.speeches.begin(speech);
             ear.add_fixed(speech, &text, core)?;
             ear.speeches.reading(speech).hand_out(|| Some(core.now_ms()));
-            // A fixed sentence is no reply, so it is excluded from the response-gap metrics.
+            // A fixed sentence is not a reply, so it is excluded from the response-gap metrics.
             (ear.caller_waits, ear.words_ended_ms) = (false, None);
             ear.finish_generating(speech, core);
             core.is_to_be_logged = true;
@@ -184,8 +184,8 @@ impl CallSession {
         })
     }
 
-    /// Returns whether [`reply`](Self::reply) would start an answer now: no reply is running, and there is
-    /// [something to answer](crate::MessagesManager::is_answerable), or the result of a tool that came late.
+    /// Returns whether [`reply`](Self::reply) would start an answer now: no reply is running, and there is [something
+    /// to answer](crate::MessagesManager::is_answerable), which may also be a late tool result.
     pub fn is_answerable(&self) -> bool {
         self.live(|ear, core| check_silent(ear, core).is_ok() && core.is_answerable()).unwrap_or(false)
     }

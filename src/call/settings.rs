@@ -26,7 +26,7 @@ impl CallSettings {
         Self { min_confidence: Some(confidence), ..self }
     }
 
-    /// Sets the sentence that the caller hears if a reply fails. With a blank one, the caller hears nothing.
+    /// Sets the sentence that the caller hears if a reply fails. With a blank sentence, the caller hears nothing.
     #[must_use]
     pub fn with_apology(self, sentence: impl Into<Text>) -> Self {
         Self { apology: sentence.into(), ..self }
@@ -40,14 +40,14 @@ impl CallSettings {
     }
 
     /// Sets the sentences that fill a silence while the caller waits for the model or a tool, such as `One moment,
-    /// please.`; none by default. Each silence speaks the next one.
+    /// please.`; none by default. Each silence uses the next sentence.
     #[must_use]
     pub fn with_fillers<T: Into<Text>>(self, sentences: impl IntoIterator<Item = T>) -> Self {
         Self { fillers: sentences.into_iter().map(Into::into).filter(|filler| !is_blank(filler)).collect(), ..self }
     }
 
-    /// Sets how long the caller hears nothing until the first silence of a reply is
-    /// [reported](crate::conversation::CallEvent::Silence) and filled, and until each later one; 3 s and 8 s by default.
+    /// Sets after how much silence the first silence of a reply is [reported](crate::conversation::CallEvent::Silence)
+    /// and filled, and after how much each later one; 3 s and 8 s by default.
     #[must_use]
     pub fn with_silence(self, first: Duration, again: Duration) -> Self {
         Self { silence_after: first, silence_again: again, ..self }
@@ -59,14 +59,15 @@ impl CallSettings {
         Self { ask_to_repeat: sentence.into(), ..self }
     }
 
-    /// Sets that the service does not report playback. A speech then counts as heard once all its text is generated.
+    /// Declares that the service does not report playback. A speech then counts as heard once all its text is
+    /// generated.
     #[must_use]
     pub fn without_playback_reports(self) -> Self {
         Self { reports_playback: false, ..self }
     }
 
     /// Sets the rate of speech, in bytes of English text per second, until the session has measured it; 15 by default,
-    /// which is about 160 words a minute. Numbers and other languages count by how they are spoken, at the same speed.
+    /// which is about 160 words per minute. Numbers and other languages count by their spoken form, at the same speed.
     #[must_use]
     pub fn with_speech_rate(self, bytes_per_s: u64) -> Self {
         Self { speech_bytes_per_s: bytes_per_s, ..self }
@@ -92,7 +93,7 @@ impl Default for CallSettings {
 /// The apology asks the caller to repeat, because a new turn retries the model. It blames nobody and names no cause.
 const APOLOGY: &str = "I am sorry, something went wrong. Could you say that again, please?";
 
-/// The caller must know that nothing happened, or they rely on it.
+/// The caller must know that nothing happened. Otherwise they rely on the act.
 const NOT_DONE: &str = "I am sorry, I could not do that, and nothing was changed. Please try again later.";
 
 const ASK_TO_REPEAT: &str = "I am sorry, I did not understand you. Could you say that again, please?";

@@ -47,8 +47,8 @@ pub(super) async fn watch(conversation: WeakConversation, settings: Arc<CallSett
 }
 
 impl CallEar {
-    /// Reports a silence that is long enough, and speaks the next filler. Returns the time until the next check, or `None`
-    /// if the turn is over.
+    /// Reports a silence that has lasted long enough, and speaks the next filler. Returns the time until the next
+    /// check, or `None` if the turn is over.
     fn fill_silence(&mut self, speech: SpeechId, core: &mut Core) -> Option<Duration> {
         const SHORTEST: Duration = Duration::from_millis(100);
         let is_streaming = !is_blank(core.turn_of(speech)?.unfinished_text());

@@ -15,19 +15,19 @@ use crate::turn::SpeechId;
 pub enum Played {
     /// The played words, from the word times of the speech synthesis.
     ///
-    /// The words may also be characters. White space, punctuation, case and accents may differ from the text, and `$12`
-    /// equals "twelve dollars". Other differences cost about a word each. Words that are not the beginning of the speech
-    /// count as [`Unknown`](Self::Unknown).
+    /// They may also be a list of characters. White space, punctuation, case and accents may differ from the text, and
+    /// `$12` equals "twelve dollars". Each other difference moves the end of the heard text by about one word. Words
+    /// that are not the beginning of the speech count as [`Unknown`](Self::Unknown).
     Words(String),
     /// The time that was played.
     For {
         /// The time that was played, in milliseconds.
         played_ms: u64,
-        /// The length of the whole speech, in milliseconds. With `None`, the session estimates it from the rate of
+        /// The length of the whole speech, in milliseconds. If it is `None`, the session estimates it from the rate of
         /// speech.
         total_ms: Option<u64>,
     },
-    /// The service does not know it. The session estimates it from the rate of speech.
+    /// The service does not know what was played. The session estimates it from the rate of speech.
     Unknown,
 }
 
@@ -53,12 +53,12 @@ pub(super) struct Speech {
     pub not_before_ms: Option<i64>,
     /// The tool calls whose outcome it reports to the caller.
     pub reports: Vec<ToolCallId>,
-    /// The heard prefix of its texts, once it was interrupted. `None` is everything.
+    /// The heard prefix of its texts, once it was interrupted. `None` means that all of it counts as heard.
     pub heard: Option<Heard>,
     pub reading: Arc<Reading>,
 }
 
-/// The facts that a speech shares with the reader of its reply.
+/// The state that a speech shares with the reader of its reply.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     is_cut: AtomicBool,
@@ -88,7 +88,7 @@ pub(super) enum Phase {
 type Manager = MessagesManager<PlainMessage>;
 
 impl Reading {
-    /// Stops the reader of the reply: it gets nothing more.
+    /// Ends the reply for its reader.
     pub fn cut(&self) {
         self.is_cut.store(true, Ordering::Release);
     }
@@ -97,7 +97,7 @@ impl Reading {
         self.is_cut.load(Ordering::Acquire)
     }
 
-    /// Notes that the first words were handed out. Later ones change nothing.
+    /// Notes that the first words were handed out. Later calls change nothing.
     pub fn hand_out(&self, now_ms: impl FnOnce() -> Option<i64>) {
         if self.handed_out_ms.get().is_none()
             && let Some(now_ms) = now_ms()
@@ -113,8 +113,8 @@ impl Reading {
 }
 
 impl Speech {
-    /// Returns whether the speech was interrupted. If nothing but an estimate says so, and by the estimate all of it was
-    /// heard, it was not.
+    /// Returns whether the speech was interrupted. An estimated interruption does not count if, by the same estimate,
+    /// all of the speech was heard.
     pub fn was_cut_off(&self) -> bool {
         match self.phase {
             Phase::Interrupted { reported: None, .. } => {
@@ -142,7 +142,8 @@ impl Speech {
         None
     }
 
-    /// Returns the heard prefix of its texts. `at_ms` is by the player's clock, which is `ahead_ms` ahead of the call's.
+    /// Returns the heard prefix of its texts. `at_ms` is a time of the player's clock, which is `ahead_ms` ahead of the
+    /// call's.
     pub fn heard_by(&self, played: &Played, at_ms: i64, ahead_ms: i64, rate: &Rate, manager: &mut Manager) -> Heard {
         let contents = self.contents(manager);
         let at_rate = || rate.playback_ms(Heard::speaking_ms(&contents));
@@ -164,8 +165,8 @@ impl Speech {
         }
     }
 
-    /// Returns when its playback started, by the player's clock: as reported, or else when its words were handed out, but
-    /// not before the end of the speech before it.
+    /// Returns when its playback started, by the player's clock: the reported time, or else the time when its words
+    /// were handed out, but not before the end of the speech before it.
     fn start_ms(&self, ahead_ms: i64) -> Option<i64> {
         self.started_ms.or_else(|| {
             let handed_out_ms = self.reading.handed_out_ms()?.saturating_add(ahead_ms);
@@ -173,7 +174,7 @@ impl Speech {
         })
     }
 
-    /// Returns when its playback ended, or is going to end by estimate, by the player's clock, unless its end was reported.
+    /// Returns when its playback ended or will end, by the player's clock and by estimate, unless its end was reported.
     pub fn end_ms(&self, ahead_ms: i64, rate: &Rate, manager: &mut Manager) -> Option<i64> {
         let until_ms = match self.phase {
             Phase::Open => i64::MAX,
@@ -204,8 +205,8 @@ impl Speech {
         }
     }
 
-    /// Sets the times of playback of its messages, once it has ended. Several messages share the time in proportion to their
-    /// texts. Messages that were not played get no times.
+    /// Sets the times of playback of its messages, once it has ended. Several messages share the time in proportion to
+    /// their texts. Messages that were not played get no times.
     pub fn set_end(&self, at_ms: i64, manager: &mut Manager) {
         let all = self.bytes();
         let played = self.heard.map_or(all, |heard| heard.len().min(all));

@@ -1,6 +1,6 @@
 //! [`Speeches`]: the recent speeches of a call.
 //!
-//! Owns the rules for reports of playback that come late, twice or out of order. Knows neither models nor clocks.
+//! Owns the rules for reports of playback that come late, twice or out of order. Does not depend on models or clocks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,8 +56,8 @@ impl Speeches {
         open.parts.first().map(|part| part.message)
     }
 
-    /// Returns the first message of the oldest speech about which a report is likely: it is open, or the end of its playback
-    /// is only estimated and it is among the latest.
+    /// Returns the first message of the oldest speech about which a report is likely: the speech is open, or it is
+    /// among the latest and the end of its playback is only estimated.
     pub fn oldest_unsettled(&self) -> Option<MessageId> {
         let latest = self.kept.len().saturating_sub(LATEST);
         let is_unsettled = |(index, speech): &(usize, &Speech)| match speech.phase {
@@ -78,7 +78,7 @@ impl Speeches {
         self.kept.shrink_to(2 * self.kept.len());
     }
 
-    /// Returns the facts that the speech shares with the reader of its reply.
+    /// Returns the state that the speech shares with the reader of its reply.
     pub fn reading(&mut self, id: SpeechId) -> Arc<Reading> {
         self.get_mut(id).map(|speech| speech.reading.clone()).unwrap_or_default()
     }
@@ -102,7 +102,7 @@ impl Speeches {
         self.kept.iter().find(|speech| speech.id == id).map_or(&[], |speech| &speech.reports)
     }
 
-    /// Notes that the speech is not complete, so it reports no outcome of a tool call.
+    /// Notes that the speech is incomplete, so it reports no outcome of a tool call.
     pub fn drop_reports(&mut self, id: SpeechId) {
         if let Some(speech) = self.get_mut(id) {
             speech.reports.clear();
@@ -128,11 +128,11 @@ impl Speeches {
         if let Phase::Interrupted { at_ms: until_ms, reported: reported @ (None | Some(HeardSource::Estimate)) } =
             speech.phase
         {
-            // The time of a barge-in is by the call's clock, unless the player reported it.
+            // The time of a barge-in is a time of the call's clock, unless the player reported it.
             let shift_ms = if reported.is_none() { ahead_ms.saturating_sub(known_ahead_ms) } else { 0 };
             let until_ms = until_ms.saturating_add(shift_ms);
             speech.phase = Phase::Interrupted { at_ms: until_ms, reported };
-            // The estimate assumed another start.
+            // The earlier estimate assumed another start.
             speech.heard = Some(speech.heard_by(&Played::Unknown, until_ms, ahead_ms, &self.rate, manager));
             speech.set_end(until_ms, manager);
             self.apply_heard(id, manager);
@@ -145,7 +145,7 @@ impl Speeches {
         let speech = self.get_mut(id).ok_or(Ignored::UNKNOWN_SPEECH)?;
         match speech.phase {
             Phase::Finished => return Err(Ignored::REPEATED),
-            // Players that drop the rest of the audio report its end.
+            // Players that drop the rest of the audio report the end of the speech.
             Phase::Interrupted { at_ms: cut_ms, reported } if reported.is_some() || at_ms > cut_ms => {
                 return Err(Ignored::SUPERSEDED);
             }
@@ -170,8 +170,8 @@ impl Speeches {
         std::mem::take(&mut speech.reports)
     }
 
-    /// Interrupts an open speech at a time of the call's clock, and estimates what was heard. Returns whether it was cut:
-    /// a speech without text was not, nor one whose playback is not reported and must have ended before.
+    /// Interrupts an open speech at a time of the call's clock, and estimates what was heard. Returns whether it was
+    /// cut. A speech without text is not cut, nor is a speech that must have ended before, if playback is not reported.
     pub fn interrupt(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> bool {
         let ahead_ms = self.player.ahead_ms();
         let at_ms = at_ms.saturating_add(ahead_ms);
@@ -239,13 +239,14 @@ impl Speeches {
         let Some(speech) = self.get_mut(id) else { return };
         let (messages, was_cut_off) = (speech.messages(), speech.was_cut_off());
         if was_cut_off && let Some(mut last) = messages.last().and_then(|last| manager.entry(last)) {
-            // Even if all of it was heard: a process that takes the call over must not count it as played to its end.
+            // The mark is set even if all of it was heard, so that a process that takes the call over does not count it
+            // as played to its end.
             last.add_attribute(Attribute::SpeechInterrupted);
         }
         for message in messages {
             let heard = self.kept.iter().find_map(|speech| speech.cut_in(message));
             let Some(mut entry) = manager.entry(&message) else { continue };
-            // Cannot fail: the message is the assistant's.
+            // Never fails: the message is the assistant's.
             let _ = entry.set_heard(heard);
             if heard.is_some() {
                 entry.add_attribute(Attribute::SpeechInterrupted);

@@ -1,16 +1,16 @@
-//! The waits between the attempts of something that fails.
+//! The waits between attempts of an operation that fails.
 
 use std::time::Duration;
 
 use super::Randomness;
 
-/// Returns the wait after a number of failures in a row: `first` after the first one, and twice as long after each further
-/// one, up to `longest`.
+/// Returns the wait after a number of consecutive failures: `first` after the first failure, and twice as long after
+/// each further one, up to `longest`.
 pub(crate) fn backoff(first: Duration, failures: u32, longest: Duration) -> Duration {
     first.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(longest)
 }
 
-/// Returns a wait of which half is fixed and the other half random, so that many callers do not return at once.
+/// Returns a wait of which half is fixed and the other half random, so that many callers do not retry at once.
 pub(crate) fn with_jitter(wait: Duration, randomness: &dyn Randomness) -> Duration {
     let half = wait / 2;
     let chance = (randomness.next_u64() >> 32) as f64 / f64::from(u32::MAX);

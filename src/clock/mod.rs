@@ -119,7 +119,7 @@ fn random_part() -> u128 {
 #[derive(Debug, Default)]
 pub struct SequentialIds(Mutex<u128>);
 
-/// The first id is `first`.
+/// Starts with this id.
 impl From<u128> for SequentialIds {
     fn from(first: u128) -> Self {
         Self(Mutex::new(first))
@@ -149,7 +149,7 @@ impl Randomness for SystemRandomness {
 #[derive(Debug, Default)]
 pub struct SeededRandomness(AtomicU64);
 
-/// The number is the seed.
+/// Starts from this seed.
 impl From<u64> for SeededRandomness {
     fn from(seed: u64) -> Self {
         Self(AtomicU64::new(seed))

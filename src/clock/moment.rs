@@ -20,7 +20,7 @@ impl Date {
         Self(OffsetDateTime::UNIX_EPOCH.saturating_add(Duration::milliseconds(at_ms)).date())
     }
 
-    /// Returns its start in milliseconds since the Unix epoch.
+    /// Returns the start of the day in milliseconds since the Unix epoch.
     #[cfg(test)]
     pub fn start_ms(self) -> i64 {
         self.0.midnight().as_utc().unix_timestamp() * 1_000
@@ -46,9 +46,9 @@ pub(crate) fn write_moment(at_ms: i64) -> String {
     format!("{day}T{:02}:{:02}:{:02}{fraction}Z", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
-/// Parses a time as in RFC 3339 and returns its milliseconds since the Unix epoch. Smaller fractions are cut off.
+/// Parses a time as in RFC 3339 and returns it in milliseconds since the Unix epoch. Smaller fractions are cut off.
 pub(crate) fn read_moment(text: &str) -> Option<i64> {
-    // RFC 3339 allows several separators.
+    // RFC 3339 allows several separators, such as a space instead of the `T`.
     let separator = text.as_bytes().get(10)?;
     let at = OffsetDateTime::parse(text, &Rfc3339).ok().filter(|_| b"Tt ".contains(separator))?;
     let at_ms = at.unix_timestamp() * 1_000 + i64::from(at.millisecond());

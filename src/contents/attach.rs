@@ -23,7 +23,8 @@ pub(super) enum BareIds {
     Resolve,
 }
 
-/// Returns the record with contents in place of references, and the contents that failed to load, whose references stay.
+/// Returns the record with contents in place of references, and the contents that could not be loaded, whose references
+/// stay.
 ///
 /// Every reference is loaded, even if an earlier one fails.
 pub(super) fn attach(

@@ -1,4 +1,4 @@
-//! [`Cached`]: a store with a cache of the last reads and puts.
+//! [`Cached`]: a store with a cache of recent reads and puts.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,13 +10,13 @@ use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 /// The number of remembered puts: enough for the large contents of a few hundred live calls.
 const KNOWN_PUTS: usize = 8_192;
 
-/// A store with a cache of the contents that were read last, and of the puts that succeeded last.
+/// A store with a cache of recently read contents and of recent successful puts.
 ///
-/// Each revision of a message is logged again; the cache saves putting its contents again. The content of an id never
-/// changes, so no cached content becomes stale. A release clears the owner's puts and all reads from the cache. A
+/// Each revision of a message is logged again; the cache avoids putting its contents again. The content of an id never
+/// changes, so a cached content is never stale. A release clears the owner's puts and all reads from the cache. A
 /// release through another `Cached` or another process does not clear this cache: it may return deleted contents until
-/// they are evicted, and does not put them again for that owner. So put for an owner and release that owner through one
-/// `Cached` only.
+/// they are evicted, and does not put them again for that owner. Put for an owner and release that owner through the
+/// same `Cached`.
 pub struct Cached<S> {
     store: S,
     cache: Mutex<Cache>,

@@ -36,8 +36,8 @@ impl Offload {
     ///
     /// References of an earlier run stay as they are.
     pub fn detach(&self, record: &Record) -> (Record, Vec<Blob>) {
-        // The heard part is counted over all texts, so all of them are offloaded or none. None are if an earlier run
-        // offloaded some.
+        // The heard part is counted over all texts, so either all of them are offloaded or none. If an earlier run
+        // offloaded some, none are.
         let heard = record.heard();
         let was_offloaded =
             record.contents().iter().any(|content| matches!(text_reference(content), Some((_, Some(_)))));

@@ -17,7 +17,7 @@ const OWNERS: &str = "owners";
 const USES: &str = "uses";
 const LOCK: &str = "lock";
 
-/// A lock is tried for ten seconds.
+/// The maximum number of attempts at a lock, which take about ten seconds.
 const MAX_TRIES: u32 = 5_000;
 const TRY_INTERVAL: Duration = Duration::from_millis(2);
 

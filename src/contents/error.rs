@@ -8,8 +8,8 @@ use super::ContentId;
 
 /// The error of a content or its store. The text names the content and never shows its bytes.
 ///
-/// A content may be missing, damaged, or other than its record says; a text may be no content id; and a store may fail,
-/// which is the [source](Error::source) then.
+/// A content may be missing, damaged, or different from what its record states. A text may not be a content id. A store
+/// may fail; its error is then the [source](Error::source).
 #[derive(Clone, thiserror::Error)]
 #[error(transparent)]
 pub struct ContentError(pub(crate) Box<ContentProblem>);

@@ -32,10 +32,10 @@ impl PartialEq for Problem {
 
 impl Eq for Problem {}
 
-/// Puts the contents back that records refer to. Returns the records in their order, and the contents that could not be
-/// loaded. Reads each content once, one after the other.
+/// Puts the contents back into the records that refer to them. Returns the records in their order, and the contents
+/// that could not be loaded. Reads each content once, one after the other.
 ///
-/// A content that is missing, corrupt or out of reach is one problem for each message that refers to it. The reference
+/// A content that is missing, corrupt or unreachable is one problem for each message that refers to it. The reference
 /// stays in the record, and everything else is restored.
 pub(crate) async fn hydrate<S: ContentStore + ?Sized>(
     records: impl IntoIterator<Item = Record>,
@@ -55,7 +55,7 @@ pub(crate) async fn hydrate<S: ContentStore + ?Sized>(
     (hydrated, problems)
 }
 
-/// Puts loaded contents into a record, and adds a problem for each that is not there.
+/// Puts loaded contents into a record, and adds a problem for each content that is absent.
 pub(super) fn attach_loaded(
     record: &Record,
     bare_ids: BareIds,

@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 
 /// A locked file, which is unlocked when it is dropped.
 ///
-/// Closing a file is not enough. A child process has the open files of its parent until it runs its own program, and a
-/// lock lasts until the last of them is closed.
+/// Closing the file is not enough to unlock it: a child process shares the open files of its parent until it runs its
+/// own program, and a lock lasts until the last of them is closed.
 #[derive(Debug)]
 pub(crate) struct Locked(File);
 

@@ -8,9 +8,10 @@ use super::reference::Reference;
 use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore, Problem};
 use crate::message::{Message, Record};
 
-/// The most contents that one call of [`resolve`] reads: the images and documents that Bedrock accepts in a request.
+/// The maximum number of contents that one call of [`resolve`] reads: the images and documents that Bedrock accepts in
+/// a request.
 const MAX_CONTENTS: usize = 25;
-/// The most bytes that one call of [`resolve`] reads.
+/// The maximum number of bytes that one call of [`resolve`] reads.
 const MAX_BYTES: u64 = 96 << 20;
 
 /// Replaces the content ids `sha256:…` in messages with the bytes of the contents.
@@ -22,9 +23,9 @@ const MAX_BYTES: u64 = 96 << 20;
 /// Reads up to 25 contents and 96 MiB. The newest messages are read first, because they matter most to the model. Each
 /// content is read once, one after the other.
 ///
-/// A content that is missing, corrupt, out of reach or beyond the limits is one problem for each message that names it.
-/// Its id stays in the message, and the model gets the id as text. A [`Cached`](super::Cached) store avoids the same
-/// reads in later turns.
+/// A content that is missing, corrupt, unreachable or beyond the limits is one problem for each message that names it.
+/// Its id stays in the message, and the model gets the id as text. A [`Cached`](super::Cached) store avoids reading the
+/// same contents again in later turns.
 ///
 /// ```
 /// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, resolve};
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(read(6, u64::MAX), (vec![true; 6], 6));
         assert_eq!(read(2, u64::MAX), (vec![false, false, false, false, true, true], 2));
         assert_eq!(read(0, u64::MAX), (vec![false; 6], 0));
-        // A content that does not fit leaves its room to an older one.
+        // If a content does not fit, an older one may use the room.
         assert_eq!(read(6, 50 + 1_001).0, [false, true, false, false, true, true]);
         assert_eq!(read(6, 0).0, [false; 6]);
     }

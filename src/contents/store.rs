@@ -20,8 +20,8 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 /// - **Verification.** [`get`](Self::get) returns the bytes that were put, or an error that names the content. Use
 ///   [`Blob::verified`].
 /// - **Cancellation.** A future can be dropped at any time, and its effect may then be partial. Repeating the action
-///   completes it. In doubt a content stays: an unused content is harmless and is deleted when its owner is released
-///   again.
+///   completes it. If a store does not know whether a content is used, the content stays: an unused content is harmless
+///   and is deleted when its owner is released again.
 /// - **Deadlines.** Every wait has a deadline. The store never retries; errors state whether a retry may help.
 ///
 /// A put for a released owner, such as a late retry, counts like any other put: the owner uses the content again. Release
@@ -45,13 +45,13 @@ pub trait ContentStore: Send + Sync {
 
     /// Returns the content, or `None` if the store does not have it.
     ///
-    /// Returns [`ContentError`] if the stored bytes are damaged, and [`ContentError`] if the store
-    /// failed.
+    /// Returns [`ContentError`] if the stored bytes are damaged, or if the store failed.
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>>;
 
-    /// Ends all uses of an owner, and deletes the contents that no other owner uses. An unknown owner is no error.
+    /// Ends all uses of an owner, and deletes the contents that no other owner uses. Releasing an unknown owner
+    /// succeeds.
     ///
-    /// Returns [`ContentError`] if the store failed. Release the owner again then.
+    /// Returns [`ContentError`] if the store failed. Then release the owner again.
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
 }
 

@@ -9,7 +9,7 @@ use super::state::Attached;
 use crate::message::{Draft, Role, Text};
 use crate::turn::Manager;
 
-/// Whether a message counts as spoken. In a live call, only the session reports what is spoken.
+/// Whether a message counts as spoken. In a live call, only the session may report spoken words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speech {
     Spoken,
@@ -19,7 +19,7 @@ pub(super) enum Speech {
 impl Conversation {
     /// Adds the messages and changes the configuration, or returns an error and changes nothing.
     ///
-    /// Skips system messages that the conversation already has. A conversation without models takes those of
+    /// Skips system messages that the conversation already has. A conversation without models gets the models of
     /// `template`.
     pub(super) fn apply(
         &self,

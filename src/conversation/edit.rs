@@ -53,13 +53,13 @@ impl<'a> Edit<'a> {
     }
 
     /// Adds background for the model, which nobody said, as a user message with the attribute
-    /// [`Hardcoded`](Attribute::Hardcoded). It asks for no answer, and the memory takes no facts from it. Returns the id of
-    /// the message.
+    /// [`Hardcoded`](Attribute::Hardcoded). The model need not answer it, and the memory takes no facts from it.
+    /// Returns the id of the message.
     pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         Ok(self.manager.add(Draft::background(contents))?.id())
     }
 
-    /// Adds system instructions. Requests place them as those of
+    /// Adds system instructions. Requests place them like those of
     /// [`Conversation::add_system`](super::Conversation::add_system). Returns the id of the message.
     pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         Ok(self.manager.add_system(contents)?.id())

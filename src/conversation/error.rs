@@ -17,7 +17,7 @@ use crate::turn::ResultRefused;
 /// An error of a conversation, a live call or its host, a prompt, a run, a query, a builder, or a registry.
 ///
 /// [`kind`](Self::kind) separates the cases to which a caller reacts differently. The text says what happened and what
-/// to do; it never contains what was said. Its [source](Error::source) is the cause, if another error caused it.
+/// to do; it never contains words of the call. If another error is the cause, it is the [source](Error::source).
 pub struct ConversationError(Box<Problem>);
 
 /// The kind of a [`ConversationError`].
@@ -34,21 +34,21 @@ pub enum ConversationErrorKind {
     NothingToAnswer,
     /// The message is not in memory, or the conversation is not in the registry. Nothing changed.
     NotFound,
-    /// A message, a value, a result, a query or a setting is invalid or does not fit the conversation. A call needs a
-    /// tokio runtime, and a log if a tool [acts once](crate::model::Tool::acts_once). Nothing changed.
+    /// A message, a value, a result, a query or a setting is invalid or does not fit the conversation; a call has no
+    /// tokio runtime; or a call has a tool that [acts once](crate::model::Tool::acts_once) and no log. Nothing changed.
     Refused,
     /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The
     /// conversation keeps the text before the failure, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
     Model,
-    /// The model gave no complete answer: its answer was cut off, was blank, or does not fit the type of `prompt_for`, it
-    /// called tools in too many rounds, or its code panicked. The conversation keeps a partial answer, marked
-    /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and runs none of its tool calls. If the answer was cut off,
-    /// [`stop_reason`](ConversationError::stop_reason) has the reason.
+    /// The model gave no complete answer. The answer was cut off, was blank, or does not fit the type of `prompt_for`;
+    /// or the model called tools in too many rounds; or its code panicked. The conversation keeps a partial answer,
+    /// marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and runs none of its tool calls. If the answer was
+    /// cut off, [`stop_reason`](ConversationError::stop_reason) has the reason.
     NoAnswer,
     /// The answer was not complete at the deadline. The conversation keeps the text so far.
     TimedOut,
     /// The log failed; [`log_error`](ConversationError::log_error) has the reason. If the end of a conversation is not
-    /// logged, records that the log lacks are in memory only.
+    /// logged, records that the log lacks are only in memory.
     Log,
 }
 
@@ -188,7 +188,7 @@ impl Problem {
 }
 
 impl From<&serde_json::Error> for Problem {
-    /// Keeps the place, because the text of the error may quote the answer.
+    /// Keeps only line and column, because the text of the error may quote the answer.
     fn from(error: &serde_json::Error) -> Self {
         Self::Misfit { line: error.line(), column: error.column(), is_json: error.is_data() }
     }

@@ -19,8 +19,8 @@ impl Conversation {
     /// Logs the end of the conversation and waits up to `timeout` until everything is stored. Returns the records that
     /// are not stored by then; the log's writer continues to store them.
     ///
-    /// `reason` is the service's own word, such as `hangup`. Without a [log](Self::log), nothing happens. A second call
-    /// of this method waits again.
+    /// `reason` is a word of the service, such as `hangup`. Without a [log](Self::log), nothing happens. If called
+    /// again, the method waits again.
     ///
     /// Returns [`InUse`](super::ConversationErrorKind::InUse) in a live call, which
     /// [`close`](crate::call::CallSession::close) ends, and [`Log`](super::ConversationErrorKind::Log) if the reason is

@@ -8,7 +8,7 @@ use crate::turn::{Core, Host, Manager};
 
 impl Conversation {
     /// Returns a new conversation with all messages up to and including `at`, and with the same configuration.
-    /// [`MessagesManager::fork`](crate::MessagesManager::fork) documents what both share.
+    /// [`MessagesManager::fork`](crate::MessagesManager::fork) documents what the two conversations share.
     ///
     /// ```
     /// # use verbale::conversation::Conversation;
@@ -25,9 +25,9 @@ impl Conversation {
     /// # Ok(()) }
     /// ```
     ///
-    /// The fork has neither a log nor an observer. It shares the memory up to `at`, also that of messages that left memory.
-    /// It never runs or [resumes](crate::model::Tool::resume) the tool calls up to `at`: those without a result there get an
-    /// error result in the fork at once, because their outcome is unknown to it.
+    /// The fork has neither a log nor an observer. It shares the memory up to `at`, including that of messages that
+    /// left memory. It never runs or [resumes](crate::model::Tool::resume) the tool calls up to `at`. Those without a
+    /// result get an error result in the fork at once, because the fork does not learn their outcome.
     ///
     /// Takes the time of [`MessagesManager::fork`](crate::MessagesManager::fork).
     ///
@@ -48,7 +48,7 @@ impl Conversation {
         self.fork_with(id, message, 0, |manager| manager.edit(message, contents, self.id().as_str()))
     }
 
-    /// Returns the conversations that this one was forked from, the nearest first.
+    /// Returns the conversations that this one was forked from, the direct source first.
     pub fn lineage(&self) -> Vec<ForkedFrom> {
         self.read(|manager| manager.lineage().into_iter().cloned().collect())
     }
@@ -61,7 +61,7 @@ impl Conversation {
         more: u32,
         fork: impl FnOnce(&mut Manager) -> Result<Manager, ManagerError>,
     ) -> Result<Self, ManagerError> {
-        // A log would mix up the records of the two.
+        // With one id, a log would mix the records of both conversations.
         if id == *self.id() {
             return Err(Refusal::SameConversation.into());
         }

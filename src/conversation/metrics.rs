@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::Usage;
+use crate::policy::TokenPrices;
 use crate::turn::{CallEvent, ReplyEnd, SpeechId, SummaryOutcome, ToolOutcome};
 
 /// The metrics of a call. Its `Display` is a report of several lines.
@@ -57,17 +58,8 @@ const LATEST: usize = 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Reply {
     generated_bytes: u32,
-    /// `None` means all of it.
+    /// `None` means that all of it counts as heard.
     heard_bytes: Option<u32>,
-}
-
-/// The prices of a model's tokens, in micro-dollars per million tokens: 3 $ per million is 3,000,000.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TokenPrices {
-    input: u64,
-    cache_read: u64,
-    cache_write: u64,
-    output: u64,
 }
 
 impl CallMetrics {
@@ -153,17 +145,6 @@ impl Reply {
 }
 
 impl TokenPrices {
-    /// Creates the prices of input tokens outside the cache and of output tokens. Cached tokens cost as much as others.
-    pub const fn new(input: u64, output: u64) -> Self {
-        Self { input, cache_read: input, cache_write: input, output }
-    }
-
-    /// Sets the prices of input tokens that the provider reads from its cache and writes to it.
-    #[must_use]
-    pub const fn with_cache(self, read: u64, write: u64) -> Self {
-        Self { cache_read: read, cache_write: write, ..self }
-    }
-
     /// Returns the cost in millionths of a micro-dollar.
     fn millionths(&self, usage: &Usage) -> u128 {
         let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
@@ -273,7 +254,7 @@ mod tests {
     /// Every kind of event, at least once.
     fn a_call() -> Vec<CallEvent> {
         let (first, second) = (SpeechId(1), SpeechId(2));
-        let summary = |outcome, usage| CallEvent::SummaryEnded { outcome, after_ms: 2_000, usage };
+        let summary = |outcome, usage| CallEvent::SummaryEnded { outcome, after_ms: 2_000, usage, removed: 0 };
         vec![
             CallEvent::TurnStarted { speech: first },
             CallEvent::ModelSwitched { speech: first, from: "one".into(), to: "two".into(), reason: "throttled" },

@@ -1,8 +1,8 @@
 //! Conversations that many tasks share, prompts and runs that extend them, and queries over many of them.
 //!
 //! A [`Conversation`] owns a [`MessagesManager`](crate::MessagesManager), its configuration, its memory, and the handle
-//! for logging, under one lock. Runs and live calls take its turns. This module knows no provider and no database: a
-//! model is a [`Model`](crate::model::Model), and a log is a [`CallLog`](crate::log::CallLog).
+//! for logging, under one lock. Runs and live calls take its turns. This module does not depend on a provider or a
+//! database: a model is a [`Model`](crate::model::Model), and a log is a [`CallLog`](crate::log::CallLog).
 
 mod apply;
 mod attach;
@@ -34,7 +34,7 @@ pub use config::{Config, Models};
 pub use edit::Edit;
 pub(crate) use error::Problem;
 pub use error::{ConversationError, ConversationErrorKind};
-pub use metrics::{CallMetrics, TokenPrices};
+pub use metrics::CallMetrics;
 pub use prompt::Prompt;
 #[cfg(feature = "query")]
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, query_log};

@@ -18,9 +18,9 @@ use crate::model::Tool;
 /// Messages and settings for a conversation, as a value.
 ///
 /// Each method returns a new value and leaves this one as it is. Clones share their contents. A prompt changes the
-/// conversation only when it is [applied](Self::apply), and then completely or, with an error, not at all. One prompt
-/// can be the beginning of many others. A prompt can be applied again; instructions that the conversation already has
-/// are not repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
+/// conversation only when it is [applied](Self::apply). It is then applied completely, or not at all if there is an
+/// error. Many prompts can be made from one. A prompt can be applied again; instructions that the conversation already
+/// has are not repeated. A prompt can also be a template for other conversations: see [`apply_to`](Self::apply_to).
 ///
 /// Texts are trimmed. A blank message is an error when the prompt is applied. Consecutive messages of one role become
 /// one message of the conversation.
@@ -58,7 +58,7 @@ pub struct Prompt {
 enum Delta {
     Message(Draft, Speech),
     Config(Box<Config>),
-    /// The value is read when the prompt is applied.
+    /// The value is checked when the prompt is applied.
     Data(Text, Value),
 }
 
@@ -88,8 +88,8 @@ impl Prompt {
     }
 
     /// Adds background for the model, which nobody said, as a user message with the attribute
-    /// [`Hardcoded`](crate::Attribute::Hardcoded). The memory takes no facts from it. It asks for an answer only if the
-    /// conversation has no request and no assistant message.
+    /// [`Hardcoded`](crate::Attribute::Hardcoded). The memory takes no facts from it. The model answers background
+    /// alone only if the conversation has no request and no assistant message.
     #[must_use]
     pub fn context(&self, contents: impl Into<Contents>) -> Self {
         self.with(Delta::Message(Draft::background(trimmed(contents.into())), Speech::Unspoken))
@@ -101,19 +101,19 @@ impl Prompt {
         self.message(Role::User, contents, Speech::Spoken)
     }
 
-    /// Chooses a provider, and so a model of it, by the name under which it is [registered](Models::with).
+    /// Chooses a provider by the name under which it is [registered](Models::with), and so one of its models.
     #[must_use]
     pub fn provider(&self, name: impl Into<Text>) -> Self {
         self.with(Delta::Config(Box::new(Config::of_provider(name.into()))))
     }
 
-    /// Chooses this model, by the name under which it is [registered](Models::with).
+    /// Chooses a model by the name under which it is [registered](Models::with).
     #[must_use]
     pub fn model(&self, name: impl Into<Text>) -> Self {
         self.with(Delta::Config(Box::new(Config::of_model(name.into()))))
     }
 
-    /// Offers a tool, in place of an earlier tool of the same name.
+    /// Offers a tool. It replaces an earlier tool of the same name.
     #[must_use]
     pub fn tool(&self, tool: Tool) -> Self {
         self.config(|config| config.with_tool(tool))

@@ -10,7 +10,7 @@ use crate::turn::{CallEvent, Observer, ReplyEnd, SummaryOutcome, ToolOutcome};
 /// Counts the events of calls with the [`metrics`](https://docs.rs/metrics) crate, whose recorder the service chooses, for
 /// example one for Prometheus. One observer serves all calls.
 ///
-/// `docs/telemetry.md` lists the names. No label has the id of a call or words of it.
+/// `docs/telemetry.md` lists the names. No label contains the id of a call or words of it.
 ///
 /// ```
 /// use verbale::call::CallBuilder;
@@ -61,12 +61,13 @@ impl Observer for MetricsObserver {
             CallEvent::ToolUnlogged { .. } => counter!("verbale_tools_unlogged_total").increment(1),
             CallEvent::SameActPanicked { .. } => counter!("verbale_same_act_panics_total").increment(1),
             CallEvent::ResultReady { .. } => counter!("verbale_results_ready_total").increment(1),
-            CallEvent::SummaryEnded { outcome, after_ms, usage } => {
+            CallEvent::SummaryEnded { outcome, after_ms, usage, removed } => {
                 counter!("verbale_summaries_total", "outcome" => summary_word(outcome)).increment(1);
                 seconds("verbale_summary_seconds", *after_ms);
                 for (kind, tokens) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
                     counter!("verbale_summary_tokens_total", "kind" => kind).increment(tokens);
                 }
+                counter!("verbale_summary_sentences_removed_total").increment((*removed).into());
             }
             CallEvent::Repaired { repairs } => counter!("verbale_repairs_total").increment((*repairs).into()),
             CallEvent::OverBudget { .. } => counter!("verbale_over_budget_total").increment(1),

@@ -18,7 +18,7 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 /// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
 /// results as they arrive, and the final text.
 ///
-/// Each item holds the new contents. They are in the conversation when the run returns the item. An item that was
+/// Each item holds the new contents, which the conversation already has when the run returns the item. An item that was
 /// merged into an earlier message has the id of that message. A run advances only while it is read; the first read
 /// sends the first request. The conversation can be used meanwhile: new messages and settings take effect with the next
 /// request. The tool calls of one answer run concurrently.
@@ -36,9 +36,9 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 /// # Errors
 ///
 /// The kinds are [`InUse`](super::ConversationErrorKind::InUse) if a live call or another run owns the turns,
-/// [`Refused`](super::ConversationErrorKind::Refused) without a model, without anything to answer, or if the
-/// conversation is full, [`Model`](super::ConversationErrorKind::Model), and
-/// [`NoAnswer`](super::ConversationErrorKind::NoAnswer).
+/// [`NothingToAnswer`](super::ConversationErrorKind::NothingToAnswer),
+/// [`Refused`](super::ConversationErrorKind::Refused) without a model or if the conversation is full,
+/// [`Model`](super::ConversationErrorKind::Model), and [`NoAnswer`](super::ConversationErrorKind::NoAnswer).
 pub struct Run(State);
 
 enum State {
@@ -93,7 +93,7 @@ impl Run {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Runs up to the final text. The caller must still [read](Self::next) the end of the stream.
+    /// Runs up to the final text. The caller must still [read](Self::next) the stream to its end.
     pub(super) async fn final_text(&mut self) -> Result<Text, ConversationError> {
         let mut text = None;
         while !self.is_answered()
@@ -119,7 +119,7 @@ impl Run {
 }
 
 impl Attachment {
-    /// Takes the next message, and logs it first.
+    /// Takes the next message. Submits it to the log first.
     fn pop(&self) -> Option<Message> {
         let message = self.with_added(|_, added| added.pop_front())?;
         self.0.with(|core| core.is_to_be_logged = true);
@@ -195,7 +195,7 @@ impl Stream for Run {
     }
 }
 
-/// Converts the end of a turn. Only the drop of a run interrupts it.
+/// Converts the end of a turn. A turn of a run is interrupted only if the run is dropped.
 fn error_of(end: TurnEnd) -> Option<ConversationError> {
     let problem = match end {
         TurnEnd::Answered(_) | TurnEnd::Interrupted => return None,

@@ -36,7 +36,7 @@ struct Shared {
 }
 
 impl Conversation {
-    /// Creates an empty conversation, with the time and randomness of the machine.
+    /// Creates an empty conversation, with the system's clock and random ids.
     pub fn new(id: CallId) -> Self {
         Self::from_manager(id, MessagesManager::new())
     }
@@ -81,11 +81,11 @@ impl Conversation {
     /// Submits the messages, and from now on every change, to the writer of a log. Never waits.
     ///
     /// A change for which the writer has no room is submitted again with the next change. A new writer also gets the
-    /// changes that the previous writer did not acknowledge. Messages that left memory earlier are not submitted, and a
-    /// log without them cannot [restore](MessagesManager::restore) the conversation. [`finish`](Self::finish) logs the
-    /// end.
+    /// changes that the previous writer did not acknowledge. Messages that left memory earlier are not submitted. A log
+    /// without them cannot [restore](MessagesManager::restore) the conversation. [`finish`](Self::finish) logs the end.
     ///
-    /// Within a tokio runtime, the observer gets a [`LogLevel`](crate::turn::CallEvent::LogLevel) whenever the level changes.
+    /// Within a tokio runtime, the observer gets a [`LogLevel`](crate::turn::CallEvent::LogLevel) whenever the
+    /// durability changes.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let writer = writer.into();
         self.observe_level(&writer);
@@ -127,9 +127,8 @@ impl Conversation {
     /// Calls `change` with the messages, under the conversation's lock, and returns its result. Using the conversation
     /// inside `change`, or dropping a [`Run`] of it there, deadlocks.
     ///
-    /// Returns [`InUse`](super::ConversationErrorKind::InUse) if a
-    /// live call or a run owns the turns, because both refer to messages by id and offset. [`edit`](Self::edit) is
-    /// allowed then.
+    /// Returns [`InUse`](super::ConversationErrorKind::InUse) if a live call or a run owns the turns, because both
+    /// refer to messages by id and offset. [`edit`](Self::edit) is allowed even then.
     pub fn change<T>(
         &self,
         change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T,
@@ -181,7 +180,8 @@ impl Conversation {
 
     /// Adds system instructions, in a live call too. Returns the id of their message.
     ///
-    /// Requests place them after the instructions of the first request, so that a provider's prompt cache stays valid.
+    /// Requests place them after the instructions of the first request, so that the provider's prompt cache stays
+    /// valid.
     ///
     /// Returns [`Refused`](super::ConversationErrorKind::Refused) if the manager refuses the message.
     pub fn add_system(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
@@ -213,12 +213,12 @@ impl Conversation {
         self.state().core.open_calls()
     }
 
-    /// Returns what the caller, the assistant and tools said, oldest first, those of tools last. Values that a correction
-    /// replaced are left out. A slot has several values if none of them corrects another.
+    /// Returns the facts from words of the caller and the assistant, oldest first, and then those from tools. Values
+    /// that a correction replaced are left out. A slot has several values if none of them corrects another.
     ///
-    /// Covers the messages in memory, and those that left it after a request. Of all, it has about as many words as the
-    /// memory can show: the latest, the most repeated and the caller's stay longest. Searches the last messages again,
-    /// which takes time in proportion to their length.
+    /// Covers the messages in memory, and those that left it after a request. The facts together are about as long as
+    /// the memory can show: the latest, the most repeated and the caller's stay longest. Searches the last messages
+    /// again, which takes time in proportion to their length.
     pub fn facts(&self) -> Vec<Fact> {
         self.with(Core::all_facts)
     }
@@ -230,7 +230,7 @@ impl Conversation {
         Prompt::to(self.clone())
     }
 
-    /// Starts a [`Run`]: it calls the model and the tools that the model asks for, until the final text.
+    /// Starts a [`Run`], which calls the model and the tools that the model asks for, until the final text.
     ///
     /// If another run or a live call owns the turns, the first item of the run is an error.
     pub fn run(&self) -> Run {

@@ -29,9 +29,9 @@ pub(super) struct State {
     pub observer: Option<Arc<dyn Observer>>,
     /// The runtime for tasks; known after the first turn.
     pub runtime: Option<Handle>,
-    /// The reason why the log accepts nothing more.
+    /// The reason why the log refuses further changes.
     pub not_logged: Option<LogError>,
-    /// The first message that the writer knows to be of a reply that is generated or played.
+    /// The first message that the writer treats as part of a reply that is being generated or played.
     open_from: Option<Position>,
 }
 
@@ -81,7 +81,8 @@ impl State {
             return Needed::default();
         }
         let Core { manager, tools_used, setup, ear, .. } = &self.core;
-        // A result can replace an unknown outcome only in memory. The service may still report that of an external tool.
+        // A result can replace an unknown outcome only in memory. The service may still report the result of an
+        // external tool.
         let is_external = |name: &ToolName| setup.tools.get(name).is_some_and(Tool::is_external);
         let may_arrive = |used: &&ToolUse| used.act().is_some() || is_external(used.tool());
         let unknown = tools_used.unknown().filter(may_arrive).map(|used| used.id().clone());
@@ -111,8 +112,8 @@ impl State {
         self.runtime = Handle::try_current().ok().or(self.runtime.take());
     }
 
-    /// Submits the changes to the log's writer, if logging is due. A change without room in the writer comes with the
-    /// next one.
+    /// Submits the changes to the log's writer, if logging is due. A change for which the writer has no room is
+    /// submitted again with the next change.
     fn log(&mut self) {
         let is_due = std::mem::take(&mut self.core.is_to_be_logged);
         let Some(writer) = self.core.writer.clone() else { return };
@@ -227,7 +228,7 @@ impl Host for Conversation {
         if writer.is_refused() {
             return false;
         }
-        // A dead letter of an earlier message holds back no tool, but one with the tool's call does.
+        // A dead letter of an earlier message does not delay a tool, but one with the tool's call does.
         self.read(|manager| {
             let open = manager.open_tool_calls();
             let has_open_call = |message: &PlainMessage| {

@@ -1,7 +1,7 @@
 //! [`Summaries`]: makes summaries in the background.
 //!
 //! Owns when a summary starts and how it ends. At most one runs at a time. None starts before the first words of a
-//! reply, because the caller is waiting. After a failure, an extractive summary replaces it.
+//! reply, because the caller is waiting. If it fails, an extractive summary replaces it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) struct Summaries {
     failures: u32,
     /// The end of the pause after a failure.
     paused_until: Option<Instant>,
-    /// Whether the pause is due to a summary that saved too little. An extractive one would save as little.
+    /// Whether the pause is due to a summary that saved too little. An extractive summary would save equally little.
     saves_too_little: bool,
 }
 
@@ -52,7 +52,7 @@ impl Summaries {
 }
 
 impl Conversation {
-    /// Starts a summary if one is due and nobody waits for an answer.
+    /// Starts a summary if one is due and no caller is waiting for an answer.
     pub(super) fn start_due_summary(&self, state: &mut State) {
         let Some(runtime) = &state.runtime else { return };
         if !std::mem::take(&mut state.core.may_summarize)
@@ -86,7 +86,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         None
     } else {
         let (summarizer, summarizing) = (config.summarizer(), summarizing.clone());
-        // In its own task, a panic is a failure like others.
+        // In a task of its own, a panic counts as a failure.
         let task = tokio::spawn(async move { summarizer.summarize(&summarizing).await });
         let stop = StopOnDrop(task.abort_handle());
         let made = timeout(deadline, task).await;
@@ -98,11 +98,12 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         })
     };
     conversation.with_state(|state| {
-        // The summary was stopped, because the call has ended.
+        // The summary was cancelled, because the call has ended.
         if state.summaries.running.take().is_none() {
             return;
         }
-        let usage = made.as_ref().and_then(|made| made.as_ref().ok()).map(|summary| summary.usage).unwrap_or_default();
+        let written = made.as_ref().and_then(|made| made.as_ref().ok());
+        let (usage, removed) = written.map(|summary| (summary.usage, summary.removed)).unwrap_or_default();
         let State { core, summaries, .. } = state;
         let after_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
         let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
@@ -115,7 +116,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
             usage.record(&mut request);
             entry.set_request(request);
         }
-        core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
+        core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage, removed });
         core.is_to_be_logged = true;
     });
 }
@@ -175,7 +176,7 @@ fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<Failure>)
     }
     match core.manager.add_summary(summary.text, summarizing) {
         Ok(_) => SummaryOutcome::Replaced(failure),
-        // It is neither blank nor of another conversation.
+        // The summary is neither blank nor of another conversation, so it must be stale.
         Err(_) => SummaryOutcome::Stale,
     }
 }

@@ -8,8 +8,9 @@ use crate::model::ModelRequest;
 use crate::turn::{Host, prompt_at};
 
 impl Conversation {
-    /// Returns all messages: those in memory, and from the log those that [left](super::Config::with_all_messages) it. They can be printed,
-    /// searched and [forked](MessagesManager::fork); changes of them do not change this conversation.
+    /// Returns all messages: those in memory, and from the log those that [left](super::Config::with_all_messages) it.
+    /// They can be printed, searched and [forked](MessagesManager::fork). Changes to them do not affect this
+    /// conversation.
     ///
     /// Returns the error of the log if the call cannot be read.
     pub async fn whole(&self, log: &dyn CallLog) -> Result<MessagesManager<PlainMessage>, LogError> {

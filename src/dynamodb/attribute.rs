@@ -22,7 +22,7 @@ use crate::message::{MessageError, Number, Value};
 pub(super) use texts::{Texts, compress_texts};
 use texts::{ZSTD, text_of};
 
-/// The most levels of lists and maps in an attribute. With the item itself they are the 32 levels of
+/// The maximum number of levels of lists and maps in an attribute. With the item itself they are the 32 levels of
 /// [Constraints](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
 pub(super) const LEVELS: u8 = 31;
 /// The length of an attribute name or a map key, in bytes.
@@ -108,8 +108,8 @@ pub(super) fn image(json: Json, levels: u8, form: Form) -> Result<AttributeValue
     })
 }
 
-/// Converts a number as [`Value`] does. The text of a float would not be exact: if two decimals are equally near, Rust and
-/// the JSON writer choose differently.
+/// Converts a number as [`Value`] does. The text of a float would not be exact: if two decimals are equally near, Rust
+/// and the JSON writer choose different ones.
 fn number(json: &serde_json::Number) -> Result<Number, MessageError> {
     match (json.as_i64(), json.as_u64()) {
         (Some(int), _) => Ok(int.into()),
@@ -118,7 +118,7 @@ fn number(json: &serde_json::Number) -> Result<Number, MessageError> {
     }
 }
 
-/// Returns the attribute for a tagged value that DynamoDB has a type for, if the tag is restored exactly.
+/// Returns the attribute for a tagged value of a type that DynamoDB has, if the tag can be restored exactly.
 fn native(json: &Json, form: Form) -> Option<AttributeValue> {
     let (key, _) = json.as_object().filter(|entries| entries.len() == 1)?.iter().next()?;
     if form != Form::Tagged || !key.starts_with('$') || key == MAP {

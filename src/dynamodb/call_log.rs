@@ -7,13 +7,13 @@ use crate::log::{
 };
 use crate::message::Record;
 
-/// The guarantees where [`CallLog`] leaves a choice:
+/// The guarantees of DynamoDB where [`CallLog`] leaves a choice:
 ///
 /// - **Erased calls.** Late records up to the next message and the next summary are refused. A record after them may be
 ///   stored. No read returns it, and a sweep of the day of the erasure removes it.
 /// - **Resumed calls.** Records that an older writer writes in the order of its list are refused. A record that it
 ///   writes out of order may be stored, but no read returns it.
-/// - **Lists.** A list may miss a change of the last moment.
+/// - **Lists.** A list may miss the most recent changes.
 /// - **Deadlines.** The client's timeouts limit every wait; see [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
@@ -28,7 +28,7 @@ impl CallLog for DynamoLog {
         self.layout == Layout::Spans
     }
 
-    /// Stores the records in one item in either layout: a call may have spans from a log with the other one.
+    /// Stores the records in one item in either layout, because a call may have spans from a log with the other layout.
     fn put_span<'a>(
         &'a self,
         lease: &'a WriterLease,

@@ -7,8 +7,8 @@ use super::table_client::Written;
 use super::{DynamoLog, Item, header, item, keys, names};
 use crate::log::{CallChange, CallEnd, CallHeader, CallId, LogError, WriterLease};
 
-/// The condition that a header exists, belongs to a call, and has not expired. A header whose `entity` another program has
-/// removed still has `started`, which the mark of an erased call has not.
+/// The condition that a header exists, belongs to a call, and has not expired. A header without `entity`, which another
+/// program may have removed, still has `started`; the mark of an erased call does not.
 const LIVE: &str = "(#entity = :call OR (attribute_not_exists(#entity) AND attribute_exists(#started))) \
                     AND (attribute_not_exists(#expires) OR #expires > :now)";
 
@@ -45,7 +45,7 @@ impl DynamoLog {
         }
         let request = request
             .update_expression(set)
-            // An end that counts later messages replaces an earlier one, and never the other way round.
+            // An end that counts later messages replaces an earlier one, and never the reverse.
             .condition_expression(format!(
                 "{LIVE} AND (attribute_not_exists(#epoch) OR #epoch <= :epoch) AND (attribute_not_exists(#ended) \
                  OR #messages < :messages OR (#messages = :messages AND #summaries < :summaries))"
@@ -65,8 +65,8 @@ impl DynamoLog {
         Ok(header)
     }
 
-    /// Starts an update of a header. The caller adds the expression, which sets `#nonce = :nonce`, and may extend the
-    /// condition [`LIVE`].
+    /// Starts an update of a header. The caller adds the expression, which must set `#nonce = :nonce`, and may extend
+    /// the condition [`LIVE`].
     pub(super) fn header_update(&self, call_id: &CallId) -> UpdateItemFluentBuilder {
         self.db
             .client

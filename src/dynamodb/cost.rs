@@ -28,7 +28,8 @@ impl Cost {
         Self::of_refused_write(units(capacity))
     }
 
-    /// DynamoDB does not report the cost of a write whose condition was false. It is the size of the existing item, see
+    /// DynamoDB does not report the cost of a write whose condition was false. The cost is that of the existing item's
+    /// size, see
     /// [Write operations](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
     pub(super) fn of_refused_write(write_units: f64) -> Self {
         Self { requests: 1, write_units, read_units: 0.0 }

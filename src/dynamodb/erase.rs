@@ -10,30 +10,30 @@ use super::table_client::Written;
 use super::{Cost, DynamoLog, Item, day, error, header, item, keys, log, names};
 use crate::log::{CallId, Day, LogError, LogErrorKind};
 
-/// The most items that one `BatchWriteItem` takes.
+/// The maximum number of items in one `BatchWriteItem`.
 const BATCH: usize = 25;
 
-/// The most passes over a call. The second one is usually the last, and finds only marks.
+/// The maximum number of passes over a call. Usually there are two, and the second finds only marks.
 const MAX_PASSES: usize = 8;
 
 impl DynamoLog {
     /// Erases the header, messages, summaries and fences of a call.
     ///
-    /// First a mark replaces the header, and from then on the call is neither read nor listed. Then a mark of keys alone
-    /// is put where a late record could arrive: at the next message, the next summaries, and in each hole. At last a mark
-    /// replaces each item. Passes follow until one finds only marks, so a writer that writes meanwhile meets a mark at its
-    /// next record. Marks stay for good and have no expiry, so a late [`put`](Self::put) is refused, at the price of the
-    /// write. So a put need not read another item.
+    /// First a mark replaces the header; from then on the call is neither read nor listed. Then a mark of keys alone is
+    /// put at each free position where a late record could arrive: the next message, the next summaries, and each
+    /// missing message. Finally a mark replaces each item. Passes follow until one finds only marks, so a writer that
+    /// writes meanwhile meets a mark at its next record. Marks never expire, so a late [`put`](Self::put) is always
+    /// refused, at the cost of a write. A put therefore need not read another item.
     ///
-    /// A late record after the next one finds no mark and is stored. It is never read, because the mark of the call
-    /// precedes it, and a [sweep](Self::sweep_day) removes it. A writer that writes out of order reads the header before and
-    /// after, and does not report the record as stored. Backups and point-in-time recovery keep erased items for their
-    /// own retention time.
+    /// A late record after the next one finds no mark and is stored. It is never read, because a read finds the mark of
+    /// the call first, and a [sweep](Self::sweep_day) removes it. A writer that writes out of order reads the header
+    /// before and after a put, and does not report such a record as stored. Backups and point-in-time recovery keep
+    /// erased items for their own retention time.
     ///
-    /// Takes a write for each item and free place, two queries and one write more. Needs `dynamodb:PutItem`,
+    /// Takes a write for each item and free position, two queries and one more write. Needs `dynamodb:PutItem`,
     /// `dynamodb:Query` and `dynamodb:BatchWriteItem` on the table.
     ///
-    /// Returns an error if the call is [held](Self::hold), and erases nothing then. Also returns an error if DynamoDB
+    /// Returns an error if the call is [held](Self::hold); then nothing is erased. Also returns an error if DynamoDB
     /// did not process all marks. An erasure that failed can be repeated, and continues with the remaining items.
     pub(super) async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
         self.mark(call_id).await?;
@@ -92,7 +92,8 @@ impl DynamoLog {
             if found.is_erased() {
                 return Ok(());
             }
-            // Before the items, because a repeated erasure finds the free places by the items that are left.
+            // The marks of free positions come before those of the items, because a repeated erasure finds the free
+            // positions by the remaining items.
             let free = found.free_places().into_iter();
             let marks = stream::iter(free.map(|sort_key| self.mark_free(call_id, sort_key)));
             marks.buffer_unordered(log::AT_ONCE).try_collect::<Vec<()>>().await?;
@@ -123,7 +124,7 @@ impl DynamoLog {
         Ok(occupied)
     }
 
-    /// Puts a mark where no item is. A refusal means that a record arrived there; the next pass erases it.
+    /// Puts a mark at a free position. A refusal means that a record arrived there; the next pass erases it.
     async fn mark_free(&self, call_id: &CallId, sort_key: String) -> Result<(), LogError> {
         let request = self
             .db

@@ -19,7 +19,7 @@ where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
 {
     let (kind, reason) = classify(&error);
-    // The `Debug` of the error itself prints the whole response, and a client that cannot send a request prints it.
+    // `Debug` of the error prints the whole response; for a request that was not sent, it prints the request.
     let source = match error {
         SdkError::DispatchFailure(failure) => failure.as_connector_error().map_or_else(|| NOT_SENT.into(), root_of),
         error => error.into_source().unwrap_or_else(|error| error.to_string().into()),
@@ -36,7 +36,7 @@ fn root_of(error: &ConnectorError) -> Box<dyn Error + Send + Sync> {
     root.to_string().into()
 }
 
-/// An item that cannot be read. Doing the same again fails again.
+/// An item that cannot be read. A retry fails again.
 pub(super) fn unreadable(message: String) -> LogError {
     LogError::new(LogErrorKind::Damaged, message)
 }
@@ -55,7 +55,7 @@ const NO_TABLE: &str = "there is no such table; create it, or check its name, re
 const NO_INDEX: &str =
     "the table does not have the index, or still fills it; add it with all attributes, as `infra/` defines it";
 
-/// Returns whether DynamoDB misses an index, or is still filling a new one.
+/// Returns whether DynamoDB does not have an index, or is still filling a new one.
 fn is_about_an_index(message: &str) -> bool {
     message.contains("specified index") || message.contains("backfilling")
 }
@@ -114,7 +114,7 @@ fn classify_code(code: &str, is_server_error: bool) -> Failure {
             let reason = format!("DynamoDB rejected the request ({code}); see the source of this error");
             (LogErrorKind::Refused, reason.into())
         }
-        // No other code blames the record, so an operator can fix the cause and nothing is lost.
+        // Other codes are not about the record, so an operator can fix the cause without losing anything.
         _ => {
             let reason = format!("DynamoDB cannot serve the request ({code}); fix the cause, then repeat the request");
             (LogErrorKind::NeedsOperator, reason.into())

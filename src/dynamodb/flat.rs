@@ -1,8 +1,8 @@
-//! The levels of a record's JSON that an item leaves out, because each map and each name costs bytes in every message.
+//! The levels of a record's JSON that an item omits, because each map and each name costs bytes in every message.
 
 use serde_json::{Map, Value as Json};
 
-/// The maps whose keys an item has among the keys of the map around them, the inner ones first.
+/// The maps whose keys an item stores among the keys of the surrounding map, the inner maps first.
 const LIFTED: [(&str, &[&str]); 3] = [
     (
         "timing",
@@ -29,7 +29,7 @@ const LIFTED: [(&str, &[&str]); 3] = [
     ("message", &["role", "contents", "heard"]),
 ];
 
-/// Returns whether a key of a record itself cannot be an attribute, because a key of an inner map has its name.
+/// Returns whether a key of a record cannot be an attribute, because a key of an inner map has the same name.
 pub(super) fn is_lifted(key: &str) -> bool {
     LIFTED.iter().any(|(_, keys)| keys.contains(&key))
 }

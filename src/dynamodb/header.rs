@@ -9,7 +9,8 @@ use crate::log::{CallEnd, CallHeader, CallId, CallerId, Cursor, LogError, LogErr
 impl DynamoLog {
     /// Writes the header of a call, so that the call is [listed](Self::list).
     ///
-    /// Returns an error if the call was erased, or opened with another start, tenant, caller, attributes or expiry. Nothing is written then.
+    /// Returns an error without writing if the call was erased, or opened with another start, tenant, caller,
+    /// attributes or expiry.
     pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
         let mut item = to_item(header)?;
@@ -29,7 +30,8 @@ impl DynamoLog {
         if item::is_erased(&found) {
             Err(LogError::erased(call_id))
         } else if tenure(&found).nonce == nonce {
-            // Every write of the header changes the nonce: an earlier attempt wrote it, and nobody since.
+            // Every write of the header changes the nonce, so an earlier attempt wrote the header, and no later write
+            // followed.
             Ok(Put::Written)
         } else if from_item(&found)?.is_opened_as(header) {
             Ok(Put::Kept)
@@ -44,7 +46,7 @@ pub(super) fn new_nonce() -> String {
     Nonce::random().to_text()
 }
 
-/// Returns who writes the call, as its header says.
+/// Returns which process writes the call, by its header.
 pub(super) fn tenure(item: &Item) -> Tenure {
     Tenure {
         epoch: item::epoch(item),
@@ -119,7 +121,7 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, LogError> {
     })
 }
 
-/// Returns the end of a call, also if the header is damaged: that the call has ended is not forgotten.
+/// Returns the end of a call. A damaged header may lack details of the end, but the call still counts as ended.
 fn call_end(item: &Item, at_ms: i64) -> Option<CallEnd> {
     let count = |name| item::read_number(item, name).unwrap_or_default();
     let end = |reason: &str| CallEnd::new(at_ms, reason, count(names::MESSAGES), count(names::SUMMARIES)).ok();

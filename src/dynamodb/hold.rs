@@ -11,10 +11,10 @@ use crate::log::{CallHeader, CallId, LogError, WriterLease};
 impl DynamoLog {
     /// Puts a call under a legal hold: it no longer expires, and [erasing](Self::erase) it is refused.
     ///
-    /// First the header is marked, and from then on a read shows the call even if items have expired. Then `expires_at` is
-    /// removed from every item, so that DynamoDB deletes none. A writer with a lease from before the hold still writes
-    /// items that expire. Reads show them, and the next close, resume or hold of the call removes their expiry. If such a
-    /// writer crashes, hold the call again before its expiry.
+    /// First the header is marked; from then on a read returns the call even if items have expired. Then `expires_at`
+    /// is removed from every item, so that DynamoDB deletes none. A writer with a lease from before the hold still
+    /// writes items that expire. Reads return them, and the next close, resume or hold of the call removes their
+    /// expiry. If such a writer crashes, hold the call again before its expiry.
     ///
     /// Takes a read and a write of the header. If the call was to expire, also a query and a write of every item with an
     /// expiry.
@@ -36,7 +36,7 @@ impl DynamoLog {
         Ok(header)
     }
 
-    /// Ends a legal hold: the call expires at its old time, at once if that has passed, and can be erased.
+    /// Ends a legal hold: the call expires at its original time, at once if that has passed, and can be erased.
     ///
     /// `expires_at` is restored on the items first, then on the header. A writer that resumed the call during the hold
     /// still writes items without an expiry until the call is closed or released again. No item is read after the header
@@ -59,8 +59,8 @@ impl DynamoLog {
         changed(call_id, self.update_header(call_id, request).await?)
     }
 
-    /// Corrects the items that a writer wrote with another expiry than the call's, because its lease is from before a
-    /// hold or from before a release. Sends nothing if the call was never held.
+    /// Corrects the items that a writer wrote with another expiry than the call's, because its lease is older than a
+    /// hold or a release. Sends nothing if the call was never held.
     pub(super) async fn settle_expiry(&self, header: &CallHeader, lease: &WriterLease) -> Result<(), LogError> {
         let expires_at_s = WriterLease::from(header).expires_at_s();
         let is_settled = !header.is_held() && lease.expires_at_s() == expires_at_s;
@@ -91,7 +91,7 @@ impl DynamoLog {
         let request = self.db.client.update_item().set_key(Some(keys));
         let request = request.expression_attribute_names("#expires", names::EXPIRES_AT);
         let request = match expires_at_s {
-            // The mark of an erased item has no expiry, so this condition leaves it alone.
+            // The mark of an erased item has no expiry, so this condition excludes it.
             None => request.update_expression("REMOVE #expires").condition_expression("attribute_exists(#expires)"),
             Some(at_s) => request
                 .update_expression("SET #expires = :expires")

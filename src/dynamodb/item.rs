@@ -17,8 +17,9 @@ pub type Item = HashMap<String, AttributeValue>;
 
 /// Returns the items that store records of a call, in the order of the records.
 ///
-/// The attributes of an item are the keys of the record's JSON, including keys that a newer writer added, and `pk`, `sk`,
-/// `entity` and `v`. The known keys of `message`, `metadata` and `timing` are attributes, too. The function does not check the size of an item; [`item_size`](super::item_size) computes it.
+/// The attributes of an item are the keys of the record's JSON, including keys that a newer writer added, and `pk`,
+/// `sk`, `entity` and `v`. The known keys of `message`, `metadata` and `timing` are attributes, too. The function does
+/// not check the size of an item; [`item_size`](super::item_size) computes it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -80,7 +81,7 @@ pub(super) fn check_schema(item: &Item, key: &ItemKey) -> Result<(), LogError> {
     Err(error::unreadable(format!("{key} has {version}; read it with the version that wrote it")))
 }
 
-/// Returns whether the item says which version wrote it. One that does not is damaged.
+/// Returns whether the item has the version that wrote it. An item without a version is damaged.
 pub(super) fn has_schema(item: &Item) -> bool {
     read_number::<u32>(item, names::VERSION).is_some()
 }
@@ -151,7 +152,7 @@ pub(super) fn is_erased(item: &Item) -> bool {
     }
 }
 
-/// Returns whether the item is a fence, which only keeps older writers from its key.
+/// Returns whether the item is a fence, which only stops older writers from writing at its key.
 pub(super) fn is_fence(item: &Item) -> bool {
     read_text(item, names::ENTITY) == Some(names::ENTITY_FENCE)
 }
@@ -173,7 +174,7 @@ pub(super) fn epoch(item: &Item) -> u32 {
     read_number(item, names::EPOCH).unwrap_or(1)
 }
 
-/// Returns the attributes of a record, each with at most so many levels of lists and maps. [`record`] is the inverse.
+/// Returns the attributes of a record, each with at most `levels` levels of lists and maps. [`record`] is the inverse.
 pub(super) fn attributes(record: &Record, levels: u8, texts: Texts) -> Result<Item, AttributeError> {
     let mut item = Item::new();
     let mut others = serde_json::Map::new();
@@ -189,7 +190,7 @@ pub(super) fn attributes(record: &Record, levels: u8, texts: Texts) -> Result<It
     });
     flat::flatten(&mut entries);
     for (name, json) in entries {
-        // The keys of these are data.
+        // The keys of these maps are data.
         let is_plain = ["aux", "message", "metadata", "timing"].contains(&name.as_str());
         let form = if is_plain { Form::Plain } else { Form::Tagged };
         item.insert(name, image(json, levels, form)?);

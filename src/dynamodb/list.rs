@@ -26,7 +26,7 @@ const BY_CALLER: Index = Index {
 impl DynamoLog {
     /// Returns a page of calls, newest first, without expired ones.
     ///
-    /// The index follows the table within a moment, so the list may show a recent change late. A list of a day takes one
+    /// The index follows the table with a short delay, so the list may miss recent changes. A list of a day takes one
     /// request for each [shard](Self::with_day_shards), and a list of a caller one request. Both need `dynamodb:Query` on
     /// the index.
     ///
@@ -43,7 +43,7 @@ impl DynamoLog {
         };
         let (calls, unreadable): (Vec<_>, Vec<_>) = calls.into_iter().partition(Result::is_ok);
         let page = query.page_of(calls.into_iter().flatten());
-        // The next page meets those after its cursor.
+        // The next page has the headers after its own cursor.
         let end = page.next.as_ref().map(Cursor::sort_key);
         let is_on_page = |key: &String| end.as_ref().is_none_or(|end| key >= end);
         let unreadable = unreadable.into_iter().filter_map(Result::err);

@@ -11,15 +11,15 @@ use super::attribute::Texts;
 use super::table_client::TableClient;
 use crate::clock::{Clock, SystemClock};
 
-/// The most requests about one call, or one day, that run at a time.
+/// The maximum number of concurrent requests about one call, or one day.
 pub(super) const AT_ONCE: usize = 8;
 
 /// How a [`DynamoLog`] stores new messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
-    /// The messages of a turn are an item, up to 16 KB: fewer requests and fewer write units. The writer forms the
-    /// [spans](crate::log::Span).
+    /// The messages of a turn are one item, up to 16 KB. This takes fewer requests and write units. The writer forms
+    /// the [spans](crate::log::Span).
     #[default]
     Spans,
     /// Each message is an item, which a program without this library reads more easily. Without a
@@ -65,8 +65,8 @@ impl DynamoLog {
         self
     }
 
-    /// Sets how new messages are stored; [`Layout::Spans`] by default. Every log reads both layouts, and changes messages
-    /// in the items that they have.
+    /// Sets how new messages are stored; [`Layout::Spans`] by default. Every log reads both layouts, and writes changes
+    /// of a message to the item that holds it.
     #[must_use]
     pub fn with_layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
@@ -76,8 +76,8 @@ impl DynamoLog {
     /// Sets whether texts of 512 bytes or more, such as instructions and the results of tools, are compressed with zstd if
     /// that saves an eighth; off by default.
     ///
-    /// Every log reads both forms. In the table a compressed text is a map with the binary key `$zstd`, so the console of
-    /// AWS and exports do not show it. Metadata, tool calls and short texts stay readable.
+    /// Every log reads both forms. In the table a compressed text is a map with the binary key `$zstd`, so the AWS
+    /// console and exports do not show the text. Metadata, tool calls and short texts stay readable.
     #[must_use]
     pub fn with_compression(mut self, is_compressing: bool) -> Self {
         self.texts = if is_compressing { Texts::Compressed } else { Texts::Plain };

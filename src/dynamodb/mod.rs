@@ -1,8 +1,8 @@
 //! The log in DynamoDB: records as items, the table, and [`DynamoLog`].
 //!
 //! This module owns the form of stored items ([`to_items`]) and one rule of writing: a record replaces only an older
-//! revision of the same message. So the table ends up the same, in whatever order and however often records are
-//! written. The module never retries, never queues, and knows nothing of managers or models.
+//! revision of the same message. The table therefore ends up the same, in whatever order and however often records are
+//! written. The module never retries, never queues, and does not depend on managers or models.
 //!
 //! | | `pk` | `sk` |
 //! | --- | --- | --- |
@@ -19,9 +19,10 @@
 //! One query returns a call's list in its order. The other attributes of a message or summary are the keys of the
 //! record's JSON, `entity`, the schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
 //!
-//! A span ([`Layout::Spans`]) has one attribute a message, `m<seq>`: a map of the keys that a message's own item has. It also
-//! has `last`, the `seq` of its last message, `rev`, a number that grows with each change, and `v` 2. A call may have both
-//! forms. Of a message that two items have, the one with the highest epoch and then the highest revision counts.
+//! A span ([`Layout::Spans`]) has one attribute per message, `m<seq>`: a map of the keys that an item of the message
+//! alone has. It also has `last`, the `seq` of its last message, `rev`, a number that grows with each change, and `v`
+//! 2. A call may have both forms. If two items hold the same message, the one with the highest epoch counts, and then
+//! the one with the highest revision.
 //!
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]

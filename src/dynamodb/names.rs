@@ -4,12 +4,14 @@
 pub const DEFAULT_TABLE: &str = "verbale";
 /// The schema version of the items that this version writes, in [`VERSION`].
 pub const SCHEMA_VERSION: u32 = 1;
-/// The schema version of a span. A library that does not know spans refuses to read a call that has one.
+/// The schema version of a span. A version of this library that does not know spans refuses to read a call that has
+/// one.
 pub const SPAN_VERSION: u32 = 2;
 
 /// Attribute, partition key (S): `CALL#<call id>`.
 pub const PARTITION_KEY: &str = "pk";
-/// Attribute, sort key (S): `MSG#<seq>` for a message, or for a span by its first message, `MSG#<after>#SUM#<number>` for a summary, [`HEADER`] for the header.
+/// Attribute, sort key (S): `MSG#<seq>` for a message, or for a span by its first message, `MSG#<after>#SUM#<number>`
+/// for a summary, [`HEADER`] for the header.
 pub const SORT_KEY: &str = "sk";
 /// Attribute (S): the kind of item: [`ENTITY_MESSAGE`], [`ENTITY_SPAN`], [`ENTITY_SUMMARY`], [`ENTITY_CALL`],
 /// [`ENTITY_FENCE`] or [`ENTITY_ERASED`].
@@ -30,8 +32,8 @@ pub const EXPIRES_AT: &str = "expires_at";
 pub const EPOCH: &str = "epoch";
 /// Attribute (M), rare: the keys of a record that cannot be attribute names because they are empty or reserved.
 pub const OTHERS: &str = "$record";
-/// The prefix of the attributes (M) of a span, one for each message: `m<seq>`, with the attributes of the message but
-/// [`SEQ`].
+/// The prefix of the attributes (M) of a span, one for each message: `m<seq>`, with the attributes of the message
+/// except [`SEQ`].
 pub const MEMBER_PREFIX: &str = "m";
 /// Attribute (N) of a span: the `seq` of its last message.
 pub const LAST: &str = "last";
@@ -66,14 +68,14 @@ pub const ENTITY_MESSAGE: &str = "message";
 pub const ENTITY_SPAN: &str = "span";
 /// [`ENTITY`] of a summary.
 pub const ENTITY_SUMMARY: &str = "summary";
-/// [`ENTITY`] of a fence, which occupies a position that an older writer of a resumed call would write next. It holds only
-/// its keys, `entity`, `v`, `epoch` and `expires_at`.
+/// [`ENTITY`] of a fence, which occupies a position that an older writer of a resumed call would write next. It holds
+/// only its keys, `entity`, `v`, `epoch` and `expires_at`.
 pub const ENTITY_FENCE: &str = "fence";
 
 /// [`ENTITY`] of the header of a call.
 pub const ENTITY_CALL: &str = "call";
-/// [`ENTITY`] of the mark that replaces an erased header, message or summary, or keeps a late one from its place. It holds
-/// only its keys, `entity` and `v`.
+/// [`ENTITY`] of the mark that replaces an erased header, message or summary, or blocks the position of a late record.
+/// It holds only its keys, `entity` and `v`.
 pub const ENTITY_ERASED: &str = "erased";
 
 /// Attribute (N) of a header: the start of the call, in milliseconds since the Unix epoch.
@@ -84,12 +86,12 @@ pub const TENANT: &str = "tenant";
 pub const CALLER: &str = "caller";
 /// Attribute (M) of a header, optional: the attributes of the service.
 pub const ATTRIBUTES: &str = "attributes";
-/// Attribute (N) of a header: the epoch since which the call's writer serves; if absent, 1. Items with an older epoch were
-/// written too late.
+/// Attribute (N) of a header: the epoch at which the call's writer began to serve; if absent, 1. Items with a lower
+/// epoch were written too late.
 pub const FENCED: &str = "fenced";
 /// Attribute (S) of a header: 32 hexadecimal digits that each write of the header changes.
 pub const NONCE: &str = "nonce";
-/// Attribute (BOOL) of a header, only while a process takes the call over: true.
+/// Attribute (BOOL) of a header, only while a process is taking the call over: true.
 pub const TAKING: &str = "taking";
 /// Attribute (N) of an ended call's header: the end, in milliseconds since the Unix epoch.
 pub const ENDED: &str = "ended";

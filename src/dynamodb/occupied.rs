@@ -1,4 +1,4 @@
-//! [`Occupied`]: the places of a call's table that hold an item, and the free ones where a late record could arrive.
+//! [`Occupied`]: the positions of a call that hold an item, and the free ones where a late record could arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use super::{Item, item, keys, positions, span};
 use crate::log::Span;
 use crate::message::Position;
 
-/// The most free places of one kind that are marked. Only a damaged call has more, and its late records are left to a
-/// sweep.
+/// The maximum number of free positions of one kind that are marked. Only a damaged call has more; a sweep removes its
+/// late records.
 const MOST_MARKS: usize = 1_000;
 
 /// The sort keys of a call, in order, and what each holds.
@@ -34,13 +34,13 @@ impl Occupied {
         self.0.values().all(|holds| *holds == Holds::Mark) && self.0.len() > 1
     }
 
-    /// Returns the sort keys of the items that are no marks.
+    /// Returns the sort keys of the items other than marks.
     pub fn unmarked(&self) -> Vec<String> {
         self.0.iter().filter(|(_, holds)| **holds != Holds::Mark).map(|(sort_key, _)| sort_key.clone()).collect()
     }
 
-    /// Returns the free sort keys where a late record of the items that are no marks could arrive: the next message, the
-    /// holes before it, and the places of the next and of missing summaries.
+    /// Returns the free sort keys where a late record could arrive, by the items other than marks: the next message,
+    /// the missing messages before it, and the positions of the next and of missing summaries.
     pub fn free_places(&self) -> Vec<String> {
         let mut taken = BTreeSet::new();
         for (sort_key, holds) in &self.0 {

@@ -1,4 +1,4 @@
-//! The positions that a late writer of a call could fill: the next ones, and those that the log has not got.
+//! The positions that a late writer of a call could fill: the next ones, and those that the log lacks.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::{Item, item, keys, span};
 use crate::message::Position;
 
-/// Returns the positions of messages and summaries. A span takes those of all its messages.
+/// Returns the positions of messages and summaries. A span takes the positions of all its messages.
 pub(super) fn of_items(visible: &[Item]) -> BTreeSet<Position> {
     let mut positions = BTreeSet::new();
     for item in visible {
@@ -24,9 +24,9 @@ pub(super) fn next_seq(taken: &BTreeSet<Position>) -> u32 {
     taken.iter().map(|position| position.seq()).max().map_or(0, |last| last + 1)
 }
 
-/// Returns the free positions that a writer of this list could fill: the next message and each one that is missing
-/// before it; the next summary after each message that no summary covers; and each missing summary, after every message
-/// that it could cover. At most so many of one kind are returned: the last ones, which come first.
+/// Returns the free positions that a writer of this list could fill: the next message and each missing one before it;
+/// the next summary after each message that no summary covers; and each missing summary, after every message that it
+/// could cover. Returns at most `most` of one kind, starting with the last ones.
 pub(super) fn open(taken: &BTreeSet<Position>, most: usize) -> Vec<Position> {
     let mut messages = BTreeSet::new();
     let mut summaries = Vec::new();
@@ -41,7 +41,8 @@ pub(super) fn open(taken: &BTreeSet<Position>, most: usize) -> Vec<Position> {
     let free = (0..=next_seq).rev().filter(|seq| !messages.contains(seq) && *seq <= Position::MAX_SEQ);
     let mut open: Vec<Position> = free.take(most).map(Position::message).collect();
 
-    // Summaries are numbered in the order of what they cover, so a missing one lies between its neighbours.
+    // Summaries are numbered in the order of the messages that they cover, so a missing summary lies between its
+    // neighbours.
     let (mut number, mut from) = (1, 0);
     for (present, after) in summaries {
         add_summaries(&mut open, most, number..present, from..after);

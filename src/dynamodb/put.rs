@@ -13,8 +13,8 @@ impl DynamoLog {
     /// the record's size.
     ///
     /// Returns an error without writing if the item is too large, another message has its key, the same revision has
-    /// other contents, the call was [erased](Self::erase), or another process takes or has taken it over. Its header says
-    /// which.
+    /// other contents, the call was [erased](Self::erase), or another process has taken it over or is doing so; the
+    /// header shows which of the two.
     pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
         let key = ItemKey::new(lease.call_id(), record.position());
         let item = owned(lease, &key, item::to_item(lease.call_id(), record, self.texts)?)?;
@@ -75,7 +75,7 @@ pub(super) fn refuse_newer(lease: &WriterLease, found: &Item) -> Result<(), LogE
     }
 }
 
-/// Returns why the table keeps the message that it has with this id and revision, which is not older than `record`.
+/// Returns why the table keeps the message with this id and revision, which is not older than `record`.
 pub(super) fn compare_contents(
     call_id: &CallId,
     record: &Record,

@@ -9,10 +9,10 @@ use super::{DynamoLog, Item, item, names, span};
 use crate::log::{LogError, Put, Span, WriterLease};
 use crate::message::Record;
 
-/// The most messages that one request changes. Expressions have 4 KB at most.
+/// The maximum number of messages that one request changes. An expression has at most 4 KB.
 const MOST_CHANGED: usize = 32;
 
-/// The results of the records of one put, each once it is known.
+/// The results of the records of one put, filled in as they become known.
 struct Results<'a> {
     lease: &'a WriterLease,
     span: Span,
@@ -23,13 +23,13 @@ struct Results<'a> {
 impl DynamoLog {
     /// Stores records of a span; see [`put_span`](crate::log::CallLog::put_span).
     ///
-    /// If the records are all messages of the span, one `PutItem` writes them where there is nothing, a fence, or an item
-    /// that no read shows. A span of a single message is always put so, over an older revision too. All other changes
-    /// are an `UpdateItem` of the changed messages, each on the condition that it is newer. If some are not, the request
-    /// is sent again with the rest.
+    /// If the records are all messages of the span, one `PutItem` writes them at a free position, or over a fence or an
+    /// item that no read returns. A span of a single message is always put in this way, also over an older revision.
+    /// All other changes are an `UpdateItem` of the changed messages, each on the condition that it is newer. If some
+    /// are not, the request is sent again with the rest.
     ///
-    /// Each request can land late or again, because it changes nothing that is newer than what it writes, or has a higher
-    /// epoch. Takes one request, and the write units of the item's size.
+    /// A request that lands late or twice is harmless, because it changes nothing that is newer than its records or has
+    /// a higher epoch. Takes one request, and the write units of the item's size.
     pub(super) async fn put_all(
         &self,
         lease: &WriterLease,
@@ -50,13 +50,13 @@ impl DynamoLog {
         if let Some(error) = refused
             && results.known.iter().flatten().all(Result::is_err)
         {
-            // The span is not there, so its messages are not to be changed one by one.
+            // The span does not exist, so its messages must not be changed one by one.
             results.settle(0..records.len(), &Err(error));
         }
         Ok(results.known.into_iter().flatten().collect())
     }
 
-    /// Stores a record that was put on its own in the span that has the place of the record's item.
+    /// Stores a record that was put alone in the span that occupies its position.
     pub(super) async fn put_into(
         &self,
         lease: &WriterLease,
@@ -93,7 +93,7 @@ impl DynamoLog {
                     let before = results.open().count();
                     results.compare(found.as_ref());
                     if results.open().count() == before {
-                        // The condition was false, and the item that it was false for satisfies it.
+                        // The condition was false, but the returned item satisfies it.
                         results.settle(open, &Err(LogError::other_items(results.lease.call_id(), results.span)));
                     }
                 }
@@ -151,8 +151,8 @@ impl Results<'_> {
         }
     }
 
-    /// Finds out what becomes of each record from the item in its place. A record that is newer than the item's is still
-    /// to be written.
+    /// Determines the result of each record from the item at its position. The result of a record that is newer than
+    /// the item's stays open.
     fn compare(&mut self, found: Option<&Item>) {
         for (record, known) in self.records.iter().zip(&mut self.known).filter(|(_, known)| known.is_none()) {
             *known = compare(self.lease, self.span, record, found).transpose();
@@ -164,7 +164,7 @@ fn member(record: &Record) -> Member {
     Member { seq: record.position().seq(), id: record.id().to_string(), revision: record.revision() }
 }
 
-/// Returns what becomes of a record by the item that has its place; `None` if the item has an older revision of it.
+/// Returns the result of a record, given the item at its position; `None` if the item has an older revision of it.
 fn compare(lease: &WriterLease, span: Span, record: &Record, found: Option<&Item>) -> Result<Option<Put>, LogError> {
     let other_items = || LogError::other_items(lease.call_id(), span);
     let found = found.ok_or_else(other_items)?;

@@ -12,7 +12,7 @@ use crate::message::{Position, Record, Role};
 /// Sorts directly after every key that starts with [`names::MESSAGE_PREFIX`].
 const AFTER_MESSAGES: &str = "MSG$";
 
-/// All items of a call, in any state. Of an erased call, only the mark in place of its header.
+/// All items of a call, in any state. For an erased call, only the mark in place of its header.
 #[derive(Default)]
 pub(super) struct CallItems {
     pub header: Option<Item>,
@@ -26,8 +26,8 @@ impl DynamoLog {
     ///
     /// Reads consistently, so every acknowledged write is included. Takes one request per MB.
     ///
-    /// Leaves out items that are no valid records. Returns an error if the call was erased, if the header is not valid, or if
-    /// an item has the schema version of another library.
+    /// Leaves out items that are not valid records. Returns an error if the call was erased, if the header is not
+    /// valid, or if an item has a schema version that this library does not know.
     pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let items = self.items(call_id).await?;
         let now_s = self.now_s();
@@ -86,8 +86,8 @@ fn refuse_erased(call_id: &CallId, header: Option<&Item>) -> Result<(), LogError
     if header.is_some_and(item::is_erased) { Err(LogError::erased(call_id)) } else { Ok(()) }
 }
 
-/// Returns the call of these messages, summaries and spans. If two items have a message, the one with the highest epoch
-/// and revision counts.
+/// Returns the call of these messages, summaries and spans. If two items hold the same message, the one with the
+/// highest epoch and revision counts.
 pub(super) fn logged(
     header: Option<CallHeader>,
     items: impl IntoIterator<Item = Item>,
@@ -99,13 +99,14 @@ pub(super) fn logged(
         let key = ItemKey::of_item(&item)?;
         let schema = item::check_schema(&item, &key);
         if item::has_schema(&item) {
-            // A newer version knows what the item says.
+            // A newer version of the library can read the item, so it is an error and is not left out.
             schema.clone()?;
         }
         let epoch = item::epoch(&item);
         let mut add = |position: Position, record: Result<Record, LogError>| match record {
             Ok(record) => {
-                // Of one message the revision decides, as a change of another message gives its span a higher epoch.
+                // For the same message the revision decides, because a change of another message gives its span a
+                // higher epoch.
                 let is_newer = |(there, found): &(u32, Record)| {
                     if found.id() == record.id() { found.revision() < record.revision() } else { *there < epoch }
                 };
@@ -146,7 +147,7 @@ impl CallItems {
             .filter(move |item| Slot::of(Some(item)).is_shown(fenced) && (is_held || !item::is_expired(item, now_s)))
     }
 
-    /// Returns the epoch since which the call's writer serves.
+    /// Returns the epoch at which the call's writer began to serve.
     pub fn fenced(&self) -> u32 {
         self.header.as_ref().and_then(|header| item::read_number(header, names::FENCED)).unwrap_or(1)
     }

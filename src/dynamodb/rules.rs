@@ -1,4 +1,4 @@
-//! The rules of an item's epochs: which write may replace what it finds, and which items a read shows.
+//! The rules of an item's epochs: which write may replace an existing item, and which items a read returns.
 //!
 //! [`put`], [`put_span`], [`update_span`], [`stamp`] and [`fence`] are the conditions of the writes. [`Slot`] has the same
 //! rules as pure functions. The explorer of the takeover runs those, and a test compares both.
@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::{Item, item, names, span};
 use crate::log::WriterLease;
 
-/// What a write finds at its key.
+/// The item that a write finds at its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Slot<I> {
     Free,
@@ -20,7 +20,7 @@ pub(super) enum Slot<I> {
 }
 
 impl<I> Slot<I> {
-    /// Whether a read shows a record: no writer that a takeover has fenced wrote it too late.
+    /// Whether a read returns the record: no fenced writer wrote it too late.
     pub fn is_shown(&self, served: u32) -> bool {
         matches!(self, Self::Record { epoch, .. } if *epoch >= served)
     }
@@ -28,19 +28,19 @@ impl<I> Slot<I> {
 
 #[cfg(test)]
 impl<I: PartialEq> Slot<I> {
-    /// Whether a writer replaces what it finds by a revision of a message. `served` is the epoch since which it serves.
+    /// Whether a writer may put a revision of a message here. `served` is the epoch at which the writer began to serve.
     ///
-    /// It writes where there is nothing or an item that no read shows, and over a fence or an older revision of the same
-    /// message of its own or a lower epoch.
+    /// It may write at a free position, over an item that no read returns, over a fence, and over an older revision of
+    /// the same message. The fence or revision must not have a higher epoch than the writer.
     pub fn may_put(&self, epoch: u32, served: u32, id: &I, revision: u32) -> bool {
         let is_older =
             matches!(self, Self::Record { id: same, revision: older, .. } if same == id && *older < revision);
         self.may_put_span(epoch, served) || is_older && self.may_update(epoch, served)
     }
 
-    /// Whether a writer puts all messages of a span: where there is nothing, a fence or an item that no read shows. What it
-    /// finds is replaced, so no message of a writer that is fenced stays in the item. A span of a single message also
-    /// replaces an older revision of it, as in [`may_put`](Self::may_put).
+    /// Whether a writer may put all messages of a span here: at a free position, over a fence, or over an item that no
+    /// read returns. The put replaces the whole item, so no message of a fenced writer stays in it. A span of a single
+    /// message may also replace an older revision of it, as in [`may_put`](Self::may_put).
     pub fn may_put_span(&self, epoch: u32, served: u32) -> bool {
         match self {
             Self::Free => true,
@@ -50,18 +50,18 @@ impl<I: PartialEq> Slot<I> {
         }
     }
 
-    /// Whether a writer changes messages of a span that have older revisions there: the span is shown, and its epoch is no
-    /// higher.
+    /// Whether a writer may change messages that have older revisions in a span: reads return the span, and its epoch
+    /// is no higher than the writer's.
     pub fn may_update(&self, epoch: u32, served: u32) -> bool {
         matches!(self, Self::Record { epoch: found, .. } if (served..=epoch).contains(found))
     }
 
-    /// Whether a candidate gives its epoch to the record that it has read at this revision.
+    /// Whether a candidate may give its epoch to a record that it has read at this revision.
     pub fn may_stamp(&self, epoch: u32, read: u32) -> bool {
         matches!(self, Self::Record { epoch: found, revision, .. } if *found <= epoch && *revision == read)
     }
 
-    /// Whether a candidate puts its fence here. `served` is the epoch since which the writer before it serves.
+    /// Whether a candidate may put its fence here. `served` is the epoch at which the writer before it began to serve.
     pub fn may_fence(&self, epoch: u32, served: u32) -> bool {
         match self {
             Self::Free => true,
@@ -125,7 +125,8 @@ impl Condition {
         self.values.push((placeholder.into(), value));
     }
 
-    /// Adds the alternative that the item is a record which no read shows. There is none before the first takeover.
+    /// Adds the alternative that the item is a record which no read returns. Before the first takeover, no such item
+    /// exists.
     fn or_late(&mut self, served: u32) {
         if served > 1 {
             self.value(":served", item::number(served));
@@ -169,7 +170,7 @@ fn put_over(lease: &WriterLease, mut condition: Condition, older: Option<&str>) 
     let older = older.map(|older| format!("({older})"));
     if lease.epoch() == 1 {
         if let Some(older) = older {
-            // An item without an epoch is no fence, and a mark has no message.
+            // An item without an epoch is never a fence, and a mark has no message.
             condition.text += &format!(" OR (attribute_not_exists(#epoch) AND {older})");
             condition.name("#epoch", names::EPOCH);
         }
@@ -186,8 +187,9 @@ fn put_over(lease: &WriterLease, mut condition: Condition, older: Option<&str>) 
     condition
 }
 
-/// The condition of [`Slot::may_update`], and that each message has an older revision there. The request has the names
-/// `#m0`, `#m1` and so on of the messages, and `#epoch`; if the lease has an epoch above 1, also the value `:epoch`.
+/// The condition of [`Slot::may_update`], and that each message has an older revision in the span. The request must
+/// define the names `#m0`, `#m1` and so on of the messages, and `#epoch`; if the lease has an epoch above 1, also the
+/// value `:epoch`.
 pub(super) fn update_span(lease: &WriterLease, members: &[Member]) -> Condition {
     let mut condition = Condition::default();
     condition.name("#epoch", names::EPOCH);
@@ -222,8 +224,8 @@ fn older(condition: &mut Condition, index: usize, member: &Member) -> String {
     format!("#m{index}.#id = :i{index} AND #m{index}.#revision < :r{index}")
 }
 
-/// The condition of [`Slot::may_stamp`]. `name` is that of the number which grows with each change of the item; a damaged
-/// item may have none.
+/// The condition of [`Slot::may_stamp`]. `name` is the attribute that counts the item's changes; a damaged item may
+/// have none.
 pub(super) fn stamp(epoch: u32, name: &str, read: Option<AttributeValue>) -> Condition {
     let mut condition = Condition::default();
     let revision = if read.is_some() {

@@ -4,12 +4,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::Item;
 
-/// The most bytes of an item: the 400 KB of
+/// The maximum size of an item in bytes: the 400 KB of
 /// [Constraints](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
 const MAX_ITEM_BYTES: usize = 400 * 1024;
 
-/// The most bytes of a new record. Leaves room for `epoch` and `expires_at`, which a resume or the release of a hold adds
-/// to existing items.
+/// The maximum size of a new record in bytes. Leaves room for `epoch` and `expires_at`, which a resume or the release
+/// of a hold adds to existing items.
 pub(super) const MAX_RECORD_BYTES: usize = MAX_ITEM_BYTES - 40;
 
 /// Returns the size of an item in bytes, as DynamoDB counts its names and values in [Item sizes and

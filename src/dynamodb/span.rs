@@ -11,7 +11,7 @@ use crate::message::{MessageId, Position, Record};
 /// The level that holds the attributes of a record: the message of the span.
 const OUTER_LEVELS: u8 = 1;
 
-/// No item has room for so many messages.
+/// More messages than an item has room for.
 const MOST_MEMBERS: u32 = 10_000;
 
 /// Returns the item of a span with all its messages.
@@ -32,7 +32,7 @@ pub(super) fn to_item(call_id: &CallId, span: Span, records: &[Record], texts: T
 pub(super) fn to_member(call_id: &CallId, record: &Record, texts: Texts) -> Result<AttributeValue, LogError> {
     let mut attributes = item::attributes(record, LEVELS - OUTER_LEVELS, texts)
         .map_err(|source| item::not_storable(&ItemKey::new(call_id, record.position()), source))?;
-    // The name of the attribute has the number of the message.
+    // The name of the attribute contains the number of the message.
     attributes.remove(names::SEQ);
     Ok(AttributeValue::M(attributes))
 }
@@ -46,7 +46,7 @@ pub(super) fn sort_key_of(span: Span) -> String {
     keys::sort_key_of(Position::message(span.first()))
 }
 
-/// Returns the span of an item; `None` if the item is no span.
+/// Returns the span of an item; `None` for another kind of item.
 pub(super) fn of_item(item: &Item) -> Option<Span> {
     if !item::is_span(item) {
         return None;
@@ -55,11 +55,12 @@ pub(super) fn of_item(item: &Item) -> Option<Span> {
     let seq_of = |name: &String| name.strip_prefix(names::MEMBER_PREFIX)?.parse().ok();
     let last = item::read_number(item, names::LAST).or_else(|| item.keys().filter_map(seq_of).max());
     let span = last.and_then(|last| Span::new(first, last));
-    // Of a damaged item, at least the first place is taken.
+    // A damaged item takes at least its first position.
     span.filter(|span| span.last() - span.first() < MOST_MEMBERS).or_else(|| Span::new(first, first))
 }
 
-/// Returns the id and revision of a message in a span, without decoding it; `None` if the item does not have it.
+/// Returns the id and revision of a message in a span, without decoding it; `None` if the span does not have the
+/// message.
 pub(super) fn identity(item: &Item, seq: u32) -> Option<(MessageId, u32)> {
     item::identity(item.get(&name_of(seq))?.as_m().ok()?)
 }

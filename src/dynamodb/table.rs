@@ -20,7 +20,7 @@ use crate::log::{LogError, LogErrorKind};
 /// The keys `pk` and `sk` are strings. The index `gsi1` finds the headers of calls by day, and `gsi2` by caller, with all
 /// attributes. Billing is by request, the time to live uses `expires_at`, and there is no stream.
 ///
-/// Returns an error if the SDK misses a field of the request. No such case is known.
+/// Returns an error if the SDK requires a field that the request lacks. No such case is known.
 pub fn table_definition(table: &str) -> Result<CreateTableInputBuilder, BuildError> {
     let indexes = INDEXES.map(|(name, keys)| {
         GlobalSecondaryIndex::builder()

@@ -5,8 +5,8 @@ use std::io::Read;
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// Returns a zstd frame of some bytes. The frame is read back, because a wrong one would lose the bytes: `None` if it is
-/// wrong.
+/// Returns a zstd frame of some bytes. Decompresses the frame to check it, because a wrong frame would lose the bytes,
+/// and returns `None` if it is wrong.
 pub(super) fn compressed(plain: &[u8]) -> Option<Vec<u8>> {
     let frame = compress_to_vec(plain, CompressionLevel::Fastest);
     decompressed(&frame, plain.len()).is_some_and(|read| read == plain).then_some(frame)

@@ -1,7 +1,7 @@
 //! DynamoDB in this process, for development, tests and examples: [`EmbeddedDynamo`].
 //!
-//! The engine is the crate [`dynoxide`](https://docs.rs/dynoxide-rs), which stores tables in SQLite. The client is that of
-//! the SDK, so code that runs here also runs against AWS. Only the HTTP connector differs: it passes each request to the
+//! The engine is the crate [`dynoxide`](https://docs.rs/dynoxide-rs), which stores tables in SQLite. The client is the
+//! SDK's, so code that runs here also runs against AWS. Only the HTTP connector differs: it passes each request to the
 //! engine, without a socket, credentials or retries.
 
 mod connector;

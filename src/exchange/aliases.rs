@@ -6,7 +6,7 @@ use super::error::Problem;
 use crate::message::{ToolCallId, ToolName};
 
 /// New ids for tool calls whose id was used before, and answered. Recordings repeat ids, but a conversation has each id
-/// once. Such a call is kept as `call_1-2`.
+/// once. A call that repeats the id `call_1` is kept as `call_1-2`.
 #[derive(Debug)]
 pub(super) struct Aliases {
     by_id: HashMap<ToolCallId, ToolCallId>,
@@ -18,8 +18,8 @@ impl Aliases {
     /// Returns the id for a new call that has `id` in the text. `find` returns the tool of an earlier call, and whether
     /// the call has its result.
     ///
-    /// While the earlier call is open, the id stays the same and the conversation refuses the new call, because a result
-    /// would be ambiguous.
+    /// While the earlier call is open, the id stays the same and the conversation refuses the new call, because it
+    /// would be unclear which call a result answers.
     pub fn assign<'a>(
         &mut self,
         id: ToolCallId,

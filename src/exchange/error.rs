@@ -1,4 +1,4 @@
-//! [`ExchangeError`]: why a text cannot be imported, and where it is wrong. Never holds a word of the text.
+//! [`ExchangeError`]: why a text cannot be imported, and where it is wrong. Never quotes the text.
 
 use crate::manager::ManagerError;
 use crate::message::MessageError;
@@ -28,7 +28,7 @@ impl ExchangeError {
 /// A problem whose place is not known yet.
 #[derive(Debug)]
 pub(super) struct Problem {
-    /// Whether the last key of the path is unknown. It may be private, and is left out of the path.
+    /// Whether the last key of the path is unknown. The path omits such a key, because it may be private.
     pub is_unknown_key: bool,
     reason: String,
     cause: Option<ManagerError>,
@@ -55,7 +55,7 @@ impl Problem {
         Self::malformed(format!("the name is unknown; use one of {known}"))
     }
 
-    /// The value of an unknown key would be lost. Known are `known`.
+    /// A key that is not among `known`. Its value would be lost.
     pub fn unknown_key(known: &str) -> Self {
         Self {
             is_unknown_key: true,

@@ -30,7 +30,7 @@ impl fmt::Debug for Export {
     }
 }
 
-/// A kind of information that an exported text lacks. Its text names it, such as `a summary`.
+/// A kind of information that an exported text lacks. `Display` names the kind, such as `a summary`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loss(LossKind);
 
@@ -100,8 +100,9 @@ pub(super) const fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// Returns the role of a message for a provider: the [hint](crate::message::Decision::role_hint) of its decision, if there
-/// is one and the message has neither tool calls nor results. No provider accepts plain text as that of a tool.
+/// Returns the role of a message for a provider: the [hint](crate::message::Decision::role_hint) of its decision,
+/// unless the message has tool calls or results, or the hint is `tool`. Providers refuse plain text with the role of a
+/// tool.
 pub(super) fn role_for_provider(message: &Message) -> Role {
     let hint = message.metadata().decision().and_then(|decision| decision.role_hint);
     match hint.filter(|_| !message.contents().iter().any(is_of_tools)) {
@@ -163,7 +164,7 @@ impl Losses {
         self.note_if(is_lost, LossKind::Parts);
     }
 
-    /// Notes the summary, which no provider's window has a place for.
+    /// Notes the summary, which no provider's window can hold.
     pub fn note_summary<W: MessageWrapper>(&mut self, manager: &MessagesManager<W>) {
         if let Some(summary) = manager.last_summary() {
             self.set_message(summary.id());
@@ -177,15 +178,15 @@ impl Losses {
         Json::Plain(value)
     }
 
-    /// Returns whether to write a content. No format has the contents of a newer version, and none can read half of a tool
-    /// pair.
+    /// Returns whether to write a content. A content of a newer version, or half of a tool pair, is not written,
+    /// because no format can express it.
     pub fn is_written(&mut self, content: &Content) -> bool {
         let is_unknown = matches!(content, Content::Unknown(_));
         self.note_if(is_unknown, LossKind::Unknown);
         !is_unknown && self.is_paired(content)
     }
 
-    /// Returns whether a content is no tool call or result, or not without its other half.
+    /// Returns whether a content is anything but half of a broken tool pair.
     pub fn is_paired(&mut self, content: &Content) -> bool {
         let is_broken = pairs::is_broken(&self.broken, content);
         self.note_if(is_broken, LossKind::ToolCall);
@@ -200,8 +201,8 @@ impl Losses {
 
 /// Calls `write` for each message with its heard contents, except for fakes and for summaries, which are lost.
 ///
-/// Blank texts are left out: no import takes a message that has nothing else, such as one of which the first space was
-/// heard.
+/// Blank texts are left out, because an import refuses a message that holds nothing else, such as one of which only the
+/// first space was heard.
 pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     manager: &'a MessagesManager<W>,
     losses: &mut Losses,

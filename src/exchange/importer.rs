@@ -44,8 +44,8 @@ impl<W: MessageWrapper> Importer<W> {
         Self { manager, aliases: Aliases::default() }
     }
 
-    /// Imports a request: an object with `messages` and maybe `system`, or the list of messages alone. Instructions come
-    /// first, even if `system` is the last key.
+    /// Imports a request: an object with `messages` and maybe `system`, or the list of messages alone. Instructions
+    /// come first, even if `system` is the last key.
     pub fn import_request(
         json: &[u8],
         options: &ImportOptions,

@@ -42,7 +42,7 @@ pub(super) fn document(source: Source, mime_type: Option<Text>, title: Option<Te
     document
 }
 
-/// Returns a part of a result as the content of a message. Returns `None` if only a result can hold it.
+/// Returns a part of a result as the content of a message, or `None` if a message cannot hold it.
 pub(super) fn content(part: ResultContent) -> Option<Content> {
     match part {
         ResultContent::Text(text) => Some(Content::Text(text)),

@@ -1,19 +1,19 @@
 //! Imports and exports conversations in formats of other systems.
 //!
-//! Owns the formats and their importers, which read text that may be broken, hostile and private. Never does I/O.
+//! Owns the formats and their importers. An imported text may be broken, hostile and private. The module does no I/O.
 //!
-//! - **Import.** An importer returns a [`MessagesManager`](crate::MessagesManager) that follows all its rules: consecutive
-//!   messages of one role are merged, a fake user message comes first if an assistant begins, blank texts are left out,
-//!   and the call can continue. A value that cannot be kept is an [`ExchangeError`], which names the place and quotes
-//!   nothing.
+//! - **Import.** An importer returns a [`MessagesManager`](crate::MessagesManager) that follows all its rules:
+//!   consecutive messages of one role are merged, a fake user message comes first if an assistant begins, blank texts
+//!   are left out, and the call can continue. For a value that cannot be kept, the importer returns an
+//!   [`ExchangeError`] with the place of the value.
 //! - **Export.** An exporter returns an [`Export`]: the text and its losses. It writes the whole list, including the
 //!   messages that a summary covers. It writes only the heard part of an assistant message. It leaves fakes out.
 //! - **Round trip.** Importing an export without losses yields the same conversation, apart from what the format always
 //!   leaves out. Exporting an imported export yields the same text. Only [`json_lines`] keeps the id, the time and the
 //!   confidence of each [part](crate::message::Part).
 //! - **Windows.** For OpenAI and Anthropic, `window` writes the messages that the model gets now, as
-//!   [`to_raw`](crate::MessagesManager::to_raw) does for Bedrock. OpenAI's `export` and both `window`s use the
-//!   [role hint](crate::message::Decision::role_hint) of a decision; the other formats have no place for role hints.
+//!   [`to_raw`](crate::MessagesManager::to_raw) does for Bedrock. OpenAI's `export` and both `window`s use the [role
+//!   hint](crate::message::Decision::role_hint) of a decision; the other formats do not hold role hints.
 //! - **Limits.** An import takes linear time. [`ImportOptions`] limits the size of a text.
 
 mod aliases;

@@ -1,4 +1,4 @@
-//! [`Node`]: one JSON value in an imported text. It knows its place, and reads itself as a type of `serde`.
+//! [`Node`]: one JSON value in an imported text, with its path. It deserializes itself as a type of `serde`.
 //!
 //! If the shape of a value depends on a `type` or `role` within, a format reads it in two steps. A `RawValue` keeps the
 //! inner values unread, so that numbers stay exact and each inner value becomes a node of its own.
@@ -29,7 +29,7 @@ enum Step {
 }
 
 impl<'a> Node<'a, '_> {
-    /// Returns the value that `part` of the text is.
+    /// Returns a node for `part`, a JSON value within `text`.
     ///
     /// Returns an error if the part is not JSON.
     pub fn parse(text: &'a str, part: &'a str) -> Result<Self, ExchangeError> {
@@ -65,8 +65,8 @@ impl<'a> Node<'a, '_> {
         self.of_kind(JsonKind::Object)?.read()
     }
 
-    /// Reads this object, whose keys are `known`, separated by spaces. Other keys may only hold `null` or an empty list, as
-    /// clients of a provider write them.
+    /// Reads this object, whose keys are `known`, separated by spaces. Other keys may only hold `null` or an empty
+    /// list, which clients of a provider write for absent values.
     pub fn object_of<T: Deserialize<'a>>(&self, known: &'static str) -> Result<T, ExchangeError> {
         self.entries(known)?;
         self.read()

@@ -20,7 +20,7 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// Sets the sources of times and ids for messages that bring none.
+    /// Sets the clock and the ids for messages that have no time or id of their own.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self { clock, ids, ..self }

@@ -1,4 +1,4 @@
-//! The tool calls and results that a conversation has only half of, because messages are missing.
+//! Tool calls and results whose other half is missing, because a restored conversation lacks some messages.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use super::export::{LossKind, Losses};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Message, MessageWrapper, ToolCallId};
 
-/// Returns the ids of results without a call before them, and of calls whose result may be in a missing message. An open
-/// call, which may still get its result, is none of them.
+/// Returns the ids of results without a call before them, and of calls whose result may be in a missing message. An
+/// open call that may still get its result is not among them.
 pub(super) fn broken<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashSet<ToolCallId> {
     // All messages that were ever accepted have complete pairs, or open calls.
     let Some(last_missing) = manager.missing().last() else { return HashSet::new() };

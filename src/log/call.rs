@@ -9,7 +9,7 @@ use crate::message::{Position, Record};
 #[derive(Default)]
 #[expect(clippy::large_enum_variant, reason = "nearly all calls are known")]
 pub(super) enum Call {
-    /// The call was erased on a day, if the log knows it, and nothing of it is stored again.
+    /// The call was erased, on this day if the log knows it. Nothing of it is stored again.
     Erased(Option<Day>),
     /// The log has nothing of the call.
     #[default]
@@ -105,8 +105,8 @@ impl Call {
         Ok(put)
     }
 
-    /// Stores records of a span, each unless the call has that revision or a newer one. The first time all messages of
-    /// the span are stored or none.
+    /// Stores records of a span, each unless the call has that revision or a newer one. The first put of a span stores
+    /// all of its messages or none.
     pub fn put_span(&mut self, lease: &WriterLease, span: Span, records: &[Record]) -> Vec<Result<Put, LogError>> {
         if self.has_span(span) {
             return records.iter().map(|record| self.put(lease, record)).collect();
@@ -129,14 +129,14 @@ impl Call {
         matches!(self, Self::Known { spans, .. } if spans.get(&span.first()) == Some(&span))
     }
 
-    /// Returns whether another item has the place of a span or a part of it.
+    /// Returns whether another item has the position of a message in the span.
     fn has_any_of(&self, span: Span) -> bool {
         let Self::Known { records, spans, .. } = self else { return false };
         let overlaps = |other: &Span| other.first() <= span.last() && span.first() <= other.last();
         records.contains_key(&Position::message(span.first())) || spans.values().any(overlaps)
     }
 
-    /// Returns why a span has no place.
+    /// Returns why a span cannot be stored.
     fn no_span(&self, lease: &WriterLease, record: &Record, span: Span) -> LogError {
         self.check_put(lease, record).err().unwrap_or_else(|| LogError::other_items(lease.call_id(), span))
     }

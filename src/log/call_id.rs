@@ -16,7 +16,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Creates it from a text.
+            /// Checks a text and makes a name of it.
             ///
             /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has
             /// control or invisible characters.
@@ -25,7 +25,7 @@ macro_rules! name {
                 printable(text.into(), MAX_BYTES, $expected, rule).map(Self)
             }
 
-            /// Returns it as text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -65,10 +65,10 @@ name! {
     Tenant, "a tenant"
 }
 
-/// A DynamoDB sort key has room for
-/// [1,024 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); the index of calls by
-/// day has the start of the call and its id in it. A partition key has room for 2,048 bytes, which a tenant shares with the
-/// day.
+/// A DynamoDB sort key has room for [1,024
+/// bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); in the index of calls by
+/// day, it holds the start of the call and its id. A partition key has room for 2,048 bytes, which hold a tenant and
+/// the day.
 pub(super) const MAX_BYTES: usize = 1_000;
 
 impl Serialize for CallId {

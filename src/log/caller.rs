@@ -9,9 +9,9 @@ use super::LogError;
 
 /// The pseudonym of a caller: a salted hash of the phone number. The log never gets the number itself.
 ///
-/// The id is the first 16 bytes of SHA-256 of salt and number, in hexadecimal. There are few phone numbers, so whoever
-/// knows the salt can find the number of an id by trying all of them. Keep the salt like a password, and keep it for as
-/// long as calls are to be found: another salt gives other ids.
+/// The id is the first 16 bytes of SHA-256 of salt and number, in hexadecimal. Phone numbers are few, so anyone who
+/// knows the salt can find the number by trying all of them. Keep the salt secret, like a password, and keep it for as
+/// long as calls must be found: another salt gives other ids.
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, CallLog, CallQuery, CallerId, MemoryLog};
@@ -35,8 +35,8 @@ pub struct CallerId(Arc<str>);
 impl CallerId {
     /// Hashes a phone number with the salt of the service.
     ///
-    /// Equal numbers must be written equally: use one form, such as E.164 (`+4930123456`). A caller who withholds the
-    /// number has no id.
+    /// Write each number in one form, such as E.164 (`+4930123456`), because another form gives another id. A caller
+    /// who withholds the number has no id.
     ///
     /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the number is blank or the salt is shorter than 16 bytes.
     pub fn new(number: &str, salt: &[u8]) -> Result<Self, LogError> {

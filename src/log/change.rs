@@ -5,8 +5,8 @@ use crate::contents::Problem;
 use crate::manager::{Expected, LeftOut, MessagesManager};
 use crate::message::{MessageWrapper, Record};
 
-/// A change of a call as a whole. Every change can be repeated after an error, and two processes may make it at once. A
-/// repeated [`Resume`](Self::Resume) raises the epoch once more; the other changes have no further effect.
+/// A change of a call as a whole. Every change can be repeated after an error, also by another process at the same
+/// time. A repeated [`Resume`](Self::Resume) raises the epoch once more; the other changes have no further effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallChange {
@@ -16,8 +16,8 @@ pub enum CallChange {
     /// A step of a takeover that [`LogWriter::resume`](super::LogWriter::resume) makes: decide, fence, serve, give up,
     /// or take the call back. Each step is one atomic change of the header; [`CallHeader::changed`] has its rules.
     Takeover(TenureChange),
-    /// The call has ended. Of several ends, the log keeps the one that counts the most messages and summaries, and of those
-    /// the first, until the call is resumed.
+    /// The call has ended. If a call is closed several times, the log keeps the end that counts the most messages and
+    /// summaries, and the first of equal ones, until the call is resumed.
     Close {
         /// The lease of the writer that ends the call.
         lease: WriterLease,
@@ -41,7 +41,7 @@ pub struct LoggedCall {
     /// The contents that could not be loaded, each with the message that refers to it. Everything else is complete. Only
     /// a log that [offloads](super::Offloading) has problems.
     pub problems: Vec<Problem>,
-    /// The records that are stored and cannot be read.
+    /// The records that are stored but cannot be read.
     pub left_out: Vec<LeftOut>,
     /// How the call had ended when it was read or resumed. Resuming a call removes the end from its header.
     pub ended: Option<CallEnd>,
@@ -56,9 +56,9 @@ impl LoggedCall {
         Self { header, records, problems: Vec::new(), left_out: Vec::new(), ended, spans: Vec::new() }
     }
 
-    /// Restores the conversation from the records that there are, each as in
-    /// [`MessagesManager::restore`]. The missing ones, those that cannot be read and those that do not fit
-    /// are [left out](MessagesManager::left_out), and so are messages that only the end of the call counts.
+    /// Restores the conversation from the available records, as [`MessagesManager::restore`] does from all of them.
+    /// Records that are missing, cannot be read or do not fit the others are [left out](MessagesManager::left_out), and
+    /// so are messages that only the end of the call counts.
     pub fn restore<W: MessageWrapper>(self) -> MessagesManager<W> {
         let (messages, summaries) = self.ended.map_or((0, 0), |ended| (ended.messages, ended.summaries));
         let expected = Expected { left_out: self.left_out, messages, summaries };

@@ -16,7 +16,7 @@ pub struct LogError {
     kind: LogErrorKind,
     text: Arc<str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
-    /// True if only this record failed, and the next records of the call need not wait for it.
+    /// Whether only this record failed, so that the next records of the call need not wait for it.
     is_of_one_record: bool,
 }
 
@@ -46,8 +46,8 @@ pub enum LogErrorKind {
     Stopped,
     /// The log, its spool or the network failed for now, such as a timeout or throttling. Retry later.
     Unavailable,
-    /// An operator has to fix something around the log, such as a missing table, a permission or a full disk. Then a
-    /// retry succeeds.
+    /// An operator must fix something outside the log, such as a missing table, a permission or a full disk. A retry
+    /// then succeeds.
     NeedsOperator,
     /// The log refuses this record or operation for good, such as a record that is too large.
     Refused,
@@ -172,8 +172,8 @@ impl LogError {
         self.kind
     }
 
-    /// Returns true if a later retry may succeed without an operator. A retry is always safe: operations that were already
-    /// done change nothing.
+    /// Returns true if a later retry may succeed without an operator. A retry is always safe, because a repeated
+    /// operation changes nothing.
     pub fn is_retryable(&self) -> bool {
         self.kind == LogErrorKind::Unavailable
     }

@@ -22,7 +22,7 @@ pub(super) fn create_directory_of(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-/// Syncs the directory of a file, so that the disk knows the file's name.
+/// Syncs the directory of a file, so that the file's name survives the loss of the host.
 pub(super) fn sync_directory_of(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(directory) if cfg!(unix) => {

@@ -17,12 +17,12 @@ pub struct CallHeader {
     tenure: Tenure,
     call_end: Option<CallEnd>,
     is_held: bool,
-    /// The nonce that opening the call writes, so that a writer knows its own header after an answer was lost.
+    /// The nonce that opening the call writes, so that a writer recognises its own header if the response was lost.
     opening: Nonce,
 }
 
 impl CallHeader {
-    /// Starts sort as text of 13 digits, which last until the year 2286.
+    /// Starts sort as text of 13 digits, which suffices until the year 2286.
     const MAX_STARTED_MS: i64 = 9_999_999_999_999;
 
     /// Creates the header of a call that started at `started_ms`, in milliseconds since the Unix epoch.
@@ -115,7 +115,8 @@ impl CallHeader {
         self.expires_at_s
     }
 
-    /// The highest epoch of the call, from 1: that of its writer, or of a process that is taking the call over.
+    /// The highest epoch of the call, from 1. It belongs to the call's writer, or to a process that is taking the call
+    /// over.
     pub fn epoch(&self) -> u32 {
         self.tenure.epoch
     }
@@ -125,7 +126,7 @@ impl CallHeader {
         self.tenure
     }
 
-    /// How the call ended; `None` while it is live, and if its last writer died before it wrote the end.
+    /// How the call ended; `None` while it is live, or if its last writer died before it wrote the end.
     pub fn call_end(&self) -> Option<&CallEnd> {
         self.call_end.as_ref()
     }
@@ -208,7 +209,7 @@ impl CallHeader {
     }
 }
 
-/// Equal headers have equal facts. The nonce, which every write of the header changes, is none.
+/// Headers with equal facts are equal. The nonce, which every write of the header changes, is not compared.
 impl PartialEq for CallHeader {
     fn eq(&self, other: &Self) -> bool {
         let state = |header: &Self| {

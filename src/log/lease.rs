@@ -39,8 +39,8 @@ impl WriterLease {
         self.epoch
     }
 
-    /// The epoch at which the writer began to serve. It is lower than [`epoch`](Self::epoch) if the writer has taken its
-    /// call back from a candidate, and if this is the lease of a candidate.
+    /// The epoch at which the writer began to serve. It is lower than [`epoch`](Self::epoch) in the lease of a
+    /// candidate, and in the lease of a writer that has taken its call back from a candidate.
     pub(crate) fn served(&self) -> u32 {
         self.served
     }

@@ -80,8 +80,8 @@ impl CallQuery {
 
     /// Returns the page of this query, for implementors of [`CallLog`](super::CallLog).
     ///
-    /// `headers` are headers of opened calls in any order, at least those that the query may return. Headers of other days,
-    /// callers and tenants, and those before the cursor, are left out.
+    /// `headers` are headers of opened calls in any order. They must include all headers that the query may return;
+    /// headers of other days, callers and tenants, and those before the cursor, are left out.
     pub fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
         let mut calls: Vec<CallHeader> = headers
             .into_iter()
@@ -104,7 +104,7 @@ pub struct CallPage {
     pub calls: Vec<CallHeader>,
     /// The cursor for the next page; `None` on the last page.
     pub next: Option<Cursor>,
-    /// Why headers cannot be read. Their calls may belong to the list, and are not in it.
+    /// The errors of headers that cannot be read. Their calls may belong to the list, but are not in `calls`.
     pub unreadable: Vec<LogError>,
 }
 

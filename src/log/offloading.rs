@@ -16,8 +16,8 @@ use crate::message::Record;
 
 /// A log that moves large contents into a content store.
 ///
-/// Large texts, system instructions and all binaries go to the store; small [references](crate::contents) take their
-/// place in the record. So records stay below the log's size limit, and calls share equal contents.
+/// Large texts, system instructions and all binaries go to the store; small [references](crate::contents) replace them
+/// in the record. Records then stay below the log's size limit, and calls share equal contents.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -45,26 +45,27 @@ use crate::message::Record;
 /// ```
 ///
 /// - **Putting.** The contents of a record are put before the record, with the call as their [`Owner`]. Equal records
-///   have equal references, so putting a record again finds it [there](super::Put::Kept). A record that was
-///   written without offloading, or with another [threshold](Self::with_threshold), conflicts at the same revision:
-///   do not change the setting of a live call. A [`Cached`](crate::contents::Cached) store remembers what it has put;
-///   without it, each new revision of a message asks the store for its contents again.
-/// - **Slow or failing stores.** If the store fails, or has not taken a content after two seconds, the record is written
-///   all the same, and its put returns the store's error: the record is not stored until its contents are. The background
-///   writer retries it and meanwhile writes the call's later records, but not the call's end. So later records wait for
-///   two seconds and two requests, as long as a request takes about a second at most. A reader finds the record with a
-///   [problem](LoggedCall::problems) until then. If the process ends without a [spool](super::Spool), the problem stays;
-///   with one, the next process completes the contents.
+///   have equal references, so the log [already has](super::Put::Kept) a record that is put again. A record that was
+///   written without offloading, or with another [threshold](Self::with_threshold), conflicts at the same revision: do
+///   not change the setting of a live call. A [`Cached`](crate::contents::Cached) store remembers the contents that it
+///   has put; without it, each new revision of a message asks the store for its contents again.
+/// - **Slow or failing stores.** If the store fails, or has not taken a content after two seconds, the record is
+///   written all the same, and its put returns the store's error: the record counts as stored only once its contents
+///   are. The background writer retries it and meanwhile writes the call's later records, but not the call's end. Later
+///   records wait for about two seconds plus two requests, if a request takes at most about a second. Until the
+///   contents are stored, a reader finds the record with a [problem](LoggedCall::problems). If the process ends without
+///   a [spool](super::Spool), the problem stays; with a spool, the next process completes the contents.
 /// - **Reading.** A content that is missing, corrupt or unreachable is one of the call's
 ///   [problems](LoggedCall::problems). Its reference stays in the record and is written back with the next revision.
 ///   The problem's error reports whether reading again may help.
 /// - **Erasing.** The log erases the call, then the store releases its contents. Contents that other calls use stay.
-///   Erasing again completes an erasure that failed. A put that the log refuses because the call is erased removes its
-///   own contents, and [`sweep`](CallLog::sweep) those of a put that ended in between.
+///   Erasing again completes an erasure that failed. If the log refuses a put because the call is erased, the put
+///   removes its own contents. [`sweep`](CallLog::sweep) removes the contents of a put that ended before it could do
+///   so.
 /// - **Expiry.** A content store has no clock: when a call expires, its contents stay until the call is
-///   [erased](CallLog::erase_call), which still works then. If calls expire, erase them at that time. Keep the ids that
-///   [`list_calls`](CallLog::list_calls) returned before, or take them from the owners in the store.
-/// - **In the record** stay custom data, fields of newer writers, and texts below the threshold, however many. The log
+///   [erased](CallLog::erase_call), which also works for an expired call. If calls expire, erase them at that time.
+///   Keep the ids that [`list_calls`](CallLog::list_calls) returned before, or take them from the owners in the store.
+/// - **Not offloaded** are custom data, fields of newer writers, and texts below the threshold, however many. The log
 ///   refuses a record that is still too large.
 #[derive(Debug)]
 pub struct Offloading<L, S> {
@@ -76,8 +77,8 @@ pub struct Offloading<L, S> {
 /// The number of contents that are put concurrently.
 const CONCURRENT_PUTS: usize = 8;
 
-/// How long contents are put before their record is written without the rest of them. With the last request it stays
-/// within the deadline of the writer's attempt.
+/// The time for putting contents, after which the record is written without the rest of them. This time and the last
+/// request stay within the deadline of the writer's attempt.
 const PUT_TIME: Duration = Duration::from_secs(2);
 
 impl<L: CallLog, S: ContentStore> Offloading<L, S> {
@@ -94,7 +95,7 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
         self
     }
 
-    /// Puts contents, a few concurrently. After an error, those that have begun end, and no further ones begin.
+    /// Puts contents, a few concurrently. After an error, running puts end, and no further ones begin.
     async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &Owner) -> Result<(), ContentError> {
         let mut seen = HashSet::new();
         blobs.retain(|blob| seen.insert(blob.id()));
@@ -148,7 +149,7 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         self.log.stores_spans()
     }
 
-    /// A content that fails fails its record alone.
+    /// A content that fails delays only its own record.
     fn put_span<'a>(
         &'a self,
         lease: &'a WriterLease,
@@ -185,7 +186,7 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         Box::pin(async move {
-            // The log goes first: a held call stays whole, and no record outlives its contents.
+            // The log erases first: a held call then stays whole, and no record outlives its contents.
             self.log.erase_call(call_id).await?;
             self.release(call_id).await
         })
@@ -236,7 +237,7 @@ fn is_erased<T>(put: &Result<T, LogError>) -> bool {
     put.as_ref().is_err_and(|error| error.kind() == LogErrorKind::Erased)
 }
 
-/// The error is never permanent: a failure of the store is not the fault of the record.
+/// The error is never permanent, because the store failed, not the record.
 fn store_error(operation: String, error: ContentError) -> LogError {
     let kind = if error.is_retryable() { LogErrorKind::Unavailable } else { LogErrorKind::NeedsOperator };
     LogError::backend(operation, kind, error)

@@ -18,23 +18,26 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 /// Every implementation keeps this contract, and `testing::call_log_conformance` checks it (feature `testing`). A backend
 /// returns its errors with [`LogError::backend`] and the [kind](super::LogErrorKind) that the contract names.
 ///
-/// - **Puts are idempotent and need no order.** The log keeps the newest revision of each message that it was given, in
-///   whatever order and however often. A record is stored once the future of its put returns a [`Put`].
-/// - **One writer per call.** After a call was [resumed](Self::resume_call), the log refuses the records of older
-///   writers ([`Fenced`](super::LogErrorKind::Fenced)), however late they come, and keeps the records that they stored
-///   before. It may refuse them from the first step of a [takeover](CallChange::Takeover) on; if the candidate gives up,
-///   the writer takes the call back and puts them again. For a record that is put out of the order of the list, a
-///   backend may guarantee only that no read returns it, and must document that. So a writer that writes out of order
-///   reads [the header](Self::read_header) afterwards. A takeover raises the epoch in the header before it reads the
-///   call; if the header still has the writer's epoch, the record is kept. Another message at the same position, or other contents at the same revision, is a
-///   [conflict](super::LogErrorKind::Conflict) and changes nothing.
+/// - **Puts are idempotent and need no order.** The log keeps the newest revision of each message, in whatever order
+///   and however often it gets them. A record is stored once the future of its put returns a [`Put`].
+/// - **Conflicts change nothing.** Another message at the same position, or other contents at the same revision, is a
+///   [conflict](super::LogErrorKind::Conflict).
+/// - **One writer per call.** After a call was [resumed](Self::resume_call), the log refuses late records of older
+///   writers ([`Fenced`](super::LogErrorKind::Fenced)), and keeps the records that they stored before. It may refuse
+///   them from the first step of a [takeover](CallChange::Takeover) on; if the candidate gives up, the writer takes the
+///   call back and puts them again.
+/// - **Out of order, fencing may be weaker.** For a record that is put out of the order of the list, a backend may
+///   guarantee only that no read returns a record of an older writer, and must document that. A writer that writes out
+///   of order therefore reads [the header](Self::read_header) after the put. A takeover raises the epoch in the header
+///   before it reads the call; if the header still has the writer's epoch, the record is kept.
 /// - **Results are reliable.** A record whose put returned a [`Put`] is stored. A record whose put failed is not
 ///   stored, unless the error is [retryable](LogError::is_retryable): then its state is unknown.
 /// - **Erased calls stay erased.** After [`erase_call`](Self::erase_call), the call is not listed for the life of the
 ///   log, and its reads, changes, late records and headers are refused ([`Erased`](super::LogErrorKind::Erased)). For a
 ///   record after the next message or summary, a backend may guarantee only that no read returns it and that
-///   [sweeping](Self::sweep) removes it, and must document that. So a writer that writes out of order reads [the
-///   header](Self::read_header) before and afterwards. The log keeps only the ids of erased calls, and the day.
+///   [sweeping](Self::sweep) removes it, and must document that. A writer that writes out of order therefore reads [the
+///   header](Self::read_header) before and after the put. The log keeps only the ids of erased calls, and the day of
+///   the erasure.
 /// - **Expired calls are gone.** They are neither read nor listed. A held call does not expire.
 /// - **Dropping a future undoes nothing.** Its work may be done, still pending, or never done. Every method can be
 ///   called again after an error or a drop.
@@ -46,8 +49,9 @@ pub trait CallLog: Send + Sync {
     /// Stores the header of a call, so that the call is listed. The header may come before the first records, after
     /// them, or never: a call that was never opened is kept but not listed.
     ///
-    /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the call was opened with another start, tenant, caller, attributes or expiry,
-    /// [`Erased`](super::LogErrorKind::Erased) if the call was erased, or the error of a backend that failed.
+    /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the call was opened with another start, tenant, caller,
+    /// attributes or expiry, [`Erased`](super::LogErrorKind::Erased) if the call was erased, or the error of a backend
+    /// that failed.
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put>;
 
     /// Stores a record, replacing an older revision of it.
@@ -63,13 +67,14 @@ pub trait CallLog: Send + Sync {
         false
     }
 
-    /// Stores records whose messages are in a span, and returns one result for each, in their order: those of
-    /// [`put_record`](Self::put_record). The first time, the records are all messages of the span. Later they are those
-    /// that have changed. A record that is in no span is an item of its own.
+    /// Stores records whose messages are in a span, and returns one result of [`put_record`](Self::put_record) for
+    /// each, in their order. The first put of a span has the records of all its messages; later puts have those that
+    /// changed. A record that is in no span is an item of its own.
     ///
-    /// Returns the error of a backend that failed as a whole. The state of all records is unknown then.
+    /// Returns the error of a backend that failed as a whole. The state of all records is then unknown.
     ///
-    /// The default puts the records one after the other, up to an error that all of them have.
+    /// The default puts the records one after the other, until one fails with an error that all records of the call
+    /// would get.
     fn put_span<'a>(
         &'a self,
         lease: &'a WriterLease,
@@ -80,7 +85,7 @@ pub trait CallLog: Send + Sync {
         Box::pin(async move {
             let mut put: Vec<Result<Put, LogError>> = Vec::with_capacity(records.len());
             for record in records {
-                // Later records stay behind one that may come again.
+                // Records after a failed one that may be put again must wait for it.
                 let failed = put.last().and_then(|put| put.as_ref().err()).filter(|error| error.is_of_all_records());
                 let failed = failed.cloned();
                 put.push(match failed {
@@ -105,7 +110,7 @@ pub trait CallLog: Send + Sync {
     /// cannot be read are [left out](LoggedCall::left_out); neither is an error.
     ///
     /// Returns [`Erased`](super::LogErrorKind::Erased) if the call was erased, or the error of a backend that failed or
-    /// cannot read what it stored of the call as a whole.
+    /// cannot read the call as a whole.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
 
     /// Reads the header of a call, as [`read_call`](Self::read_call) returns it: `None` if the call was never opened or
@@ -118,26 +123,27 @@ pub trait CallLog: Send + Sync {
 
     /// Lists a page of the opened calls of a day or of a caller, newest first.
     ///
-    /// A backend may document a short delay, in which a newly opened call is missing or an erased call is still listed.
-    /// An erased call cannot be read even then. Pages follow each other by start and id: no call is listed twice, and
+    /// A backend may document a short delay, during which a newly opened call is missing or an erased call is still
+    /// listed. An erased call cannot be read even then. Pages are sorted by start and id: no call is listed twice, and
     /// every call that existed before the first page is listed, whatever is opened or erased in between.
     ///
-    /// A stored header that cannot be read hides no other call: it is [unreadable](CallPage::unreadable). Returns the
-    /// error of a backend that failed.
+    /// A stored header that cannot be read does not hide other calls: it is reported as
+    /// [unreadable](CallPage::unreadable). Returns the error of a backend that failed.
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
 
-    /// Removes a call and everything it owns for good, unless the call is held. Records of it that come later are
-    /// refused, even if the log does not know the call yet. Erasing again completes an erasure that failed.
+    /// Removes a call and everything it owns for good, unless the call is held. Later records of the call are refused,
+    /// even if the log does not know the call yet. Erasing again completes an erasure that failed.
     ///
     /// Returns [`Held`](super::LogErrorKind::Held) if the call is held, or the error of a backend that failed. After
     /// such a failure the call may be partly erased; erase it again.
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
 
-    /// Removes what late requests have left of the calls that were erased on a day, in UTC, and returns their ids. Run it
-    /// for each day, some minutes after the day's end. A call that was erased again counts to the day of the last time.
+    /// Removes leftovers of late requests from the calls that were erased on a day, in UTC, and returns the ids of
+    /// these calls. Run it for each day, some minutes after the day's end. A call that was erased several times counts
+    /// for the last day.
     ///
-    /// The default is for a log that leaves nothing over, and returns no ids. Then
-    /// [`Offloading`](super::Offloading) cannot remove contents that arrived late.
+    /// The default is for a log in which late requests leave nothing, and returns no ids.
+    /// [`Offloading`](super::Offloading) over such a log cannot remove contents that arrived late.
     ///
     /// Returns the error of a backend that failed. Sweep the day again then.
     fn sweep(&self, erased_on: Day) -> LogFuture<'_, Vec<CallId>> {
@@ -145,11 +151,11 @@ pub trait CallLog: Send + Sync {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Fences the older writers of a call for the candidate with this lease, which has
-    /// [committed](CallChange::Takeover) to take the call over, and returns the call as the candidate will have it. No
-    /// older writer can change what is returned. Can be repeated after an error, and goes on where it stopped.
+    /// Fences the older writers of a call for a candidate that has [committed](CallChange::Takeover) to take the call
+    /// over, and returns the call as the candidate will have it. No older writer can change the returned records. Can
+    /// be repeated after an error, and continues where it stopped.
     ///
-    /// A log that compares the epochs in every put has nothing to fence and uses this default.
+    /// The default suits a log that compares the epochs in every put, because such a log has nothing to fence.
     ///
     /// Returns the errors of [`read_call`](Self::read_call), and [`Fenced`](super::LogErrorKind::Fenced) if another
     /// process has taken a higher epoch.
@@ -169,9 +175,8 @@ pub trait CallLog: Send + Sync {
     ///
     /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
     /// [`Erased`](super::LogErrorKind::Erased) if it was erased, [`Fenced`](super::LogErrorKind::Fenced) if another
-    /// process resumes the call at the same time, a [retryable](LogError::is_retryable) error if that process shows that it is
-    /// alive, or the error of a backend that failed. After an error the older
-    /// writer can take the call back.
+    /// process resumes the call at the same time, a [retryable](LogError::is_retryable) error if that process shows
+    /// that it is alive, or the error of a backend that failed. After an error the older writer can take the call back.
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             let before = uncontended(self, call_id).await?;

@@ -1,7 +1,7 @@
 //! [`Put`]: the outcome of writing a record or header.
 
-/// The outcome of writing a record or header. In each case the log now holds this record, a newer revision of it, or
-/// the header.
+/// The outcome of writing a record or header. With either outcome, the log holds this record, a newer revision of it,
+/// or the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Put {

@@ -19,7 +19,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Goes on watching if the nonce is the same, or begins.
+    /// Continues an earlier watch if the nonce is the same, or begins a new one.
     pub fn of(earlier: Option<Self>, nonce: Nonce) -> Self {
         earlier.filter(|earlier| earlier.nonce == nonce).unwrap_or(Self { nonce, since: Instant::now() })
     }
@@ -29,7 +29,7 @@ impl Watch {
     }
 }
 
-/// Returns the header of a call that nobody is taking over. Waits until a process that does is silent.
+/// Returns the header of a call that no process is taking over. If one is, waits until that process is silent.
 ///
 /// Returns a retryable error if that process shows that it is alive.
 pub(crate) async fn uncontended<L: CallLog + ?Sized>(log: &L, call_id: &CallId) -> Result<CallHeader, LogError> {

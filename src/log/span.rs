@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use super::LogError;
 use crate::message::Position;
 
-/// Consecutive messages of a call that a [log](super::CallLog::put_span) stores as one item, by their numbers. Spans are
-/// ordered by their first message, and the spans of a call do not overlap. A span keeps its messages for good. Summaries
-/// are in no span.
+/// Consecutive messages of a call that a [log](super::CallLog::put_span) stores as one item, by their numbers. Spans
+/// are ordered by their first message, and the spans of a call do not overlap. A span always keeps the same messages.
+/// Summaries are never in a span.
 ///
 /// It converts from a range of message numbers, and into one:
 ///
@@ -24,8 +24,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the span of the messages from `first` to `last`, or `None` if `last` comes first or is no number of a
-    /// message.
+    /// Returns the span of the messages from `first` to `last`, or `None` if `last` is less than `first` or is not a
+    /// message number.
     pub(crate) const fn new(first: u32, last: u32) -> Option<Self> {
         if first <= last && last <= Position::MAX_SEQ { Some(Self { first, last }) } else { None }
     }
@@ -40,7 +40,7 @@ impl Span {
         self.last
     }
 
-    /// Returns whether the message at a position is in the span. A summary is in none.
+    /// Returns whether the message at a position is in the span. A summary never is.
     pub(crate) const fn contains(self, position: Position) -> bool {
         position.summary_number().is_none() && self.has(position)
     }
@@ -51,8 +51,8 @@ impl Span {
     }
 }
 
-/// Returns [`LogErrorKind::Invalid`](super::LogErrorKind::Invalid) if the range is empty, or its end is no number of a
-/// message.
+/// Returns [`LogErrorKind::Invalid`](super::LogErrorKind::Invalid) if the range is empty, or if its end is not a
+/// message number.
 impl TryFrom<RangeInclusive<u32>> for Span {
     type Error = LogError;
 

@@ -1,4 +1,4 @@
-//! [`Tenure`]: who writes a call, as its header says. [`TenureChange`]: the steps by which that changes.
+//! [`Tenure`]: which process writes a call, by its header. [`TenureChange`]: the steps that change it.
 //!
 //! These are pure functions of the header. A log in a database makes each step one conditional write; the explorer in
 //! `dynamodb/resume/explorer` runs the same functions.
@@ -11,13 +11,13 @@ use crate::clock::{Randomness, SystemRandomness};
 pub(crate) struct Nonce(pub u128);
 
 impl Nonce {
-    /// A nonce of the system's randomness. It decides nothing but whether two nonces are equal, so no test sets it.
+    /// Returns a random nonce. Nonces are only compared, so tests need not set them.
     pub fn random() -> Self {
         let (high, low) = (u128::from(SystemRandomness.next_u64()), u128::from(SystemRandomness.next_u64()));
         Self((high << 64 | low).max(1))
     }
 
-    /// The nonce after a write that happens in place, where no write can come late.
+    /// Returns the nonce after a write in a log where no write can arrive late.
     pub fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
@@ -31,12 +31,12 @@ impl Nonce {
     }
 }
 
-/// The part of a header that says who writes the call.
+/// The part of a header that determines which process writes the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tenure {
     /// The highest epoch that a process has taken.
     pub epoch: u32,
-    /// The epoch at which the call's writer began to serve. No read shows a record of an older epoch.
+    /// The epoch at which the call's writer began to serve. Reads return no record of an older epoch.
     pub served: u32,
     /// Changed by every write of the header.
     pub nonce: Nonce,
@@ -68,8 +68,8 @@ pub struct TenureChange {
 pub(crate) enum TenureStep {
     /// A candidate decides to take the call over.
     Commit,
-    /// The candidate fences the older writers. Changes no header; a log that checks the header in every put has nothing
-    /// to do.
+    /// The candidate fences the older writers. The header does not change. A log that checks the header in every put
+    /// has nothing to do.
     Fence,
     /// The candidate has fenced all older writers and becomes the writer.
     Serve,
@@ -92,7 +92,7 @@ pub(crate) enum Refused {
 
 impl Tenure {
     /// Returns the tenure after a step. If the header already has the nonce of the step, the step was made and its
-    /// answer was lost.
+    /// response was lost.
     pub fn after(self, change: &TenureChange) -> Result<Self, Refused> {
         if change.step != TenureStep::Fence && self.nonce == change.nonce {
             return Ok(self);
@@ -131,7 +131,7 @@ impl Tenure {
         }
     }
 
-    /// Returns what a refused writer does next.
+    /// Returns how a refused writer continues.
     pub fn standing(self, lease: &WriterLease) -> Standing {
         if self.served != lease.served() {
             Standing::Lost
@@ -145,14 +145,15 @@ impl Tenure {
     }
 }
 
-/// What a refused writer finds in the header.
+/// The state of a call, as a writer whose write was refused finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Nobody else wants the call.
+    /// No other process wants the call.
     Writer,
     /// A candidate is taking the call over. Once it is silent, the writer may take the call back.
     Contended,
-    /// A candidate has given up, or this writer took the call back with an earlier lease. It may take the call back.
+    /// A candidate has given up, or this writer took the call back with an earlier lease. The writer may take the call
+    /// back.
     Free,
     /// Another process has begun to serve, or the call is gone.
     Lost,

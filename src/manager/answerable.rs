@@ -41,8 +41,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         })
     }
 
-    /// Notes that the model is asked, and returns the time for [`LlmStart`](Timing::LlmStart): not before the words of the
-    /// caller that it gets.
+    /// Records that the model is asked now. Returns the time for [`LlmStart`](Timing::LlmStart), which is never before
+    /// the caller's words in the request.
     pub(crate) fn ask(&mut self) -> i64 {
         let now_ms = self.clock.now_ms();
         let last = self.list.iter().map(W::message).rfind(|message| message.role() == Role::User);
@@ -52,7 +52,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         asked_ms
     }
 
-    /// Returns the time of creation for a message that is added now: words of the caller after a request are later than it.
+    /// Returns the creation time for a message that is added now. Words of the caller that follow a request get a later
+    /// time than the request.
     pub(super) fn created_ms(&self, role: Role) -> i64 {
         let now_ms = self.clock.now_ms();
         let asked_ms = self.asked_ms.filter(|asked_ms| role == Role::User && is_soon(*asked_ms, now_ms));
@@ -69,13 +70,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 }
 
-/// Returns `true` if a time is now or a little later, because it was made later than other times of its millisecond, or
-/// because the clock was set back a little.
+/// Returns `true` if a time is at most a second ahead of the clock. Such a time was moved forward to order two events
+/// in one millisecond, or the clock was set back a little.
 fn is_soon(at_ms: i64, now_ms: i64) -> bool {
     (now_ms..now_ms.saturating_add(1_000)).contains(&at_ms)
 }
 
-/// Returns `true` if some of the message before the answer arrived after the model was asked.
+/// Returns `true` if a part of the message before the answer arrived after the model was asked.
 fn has_missed(answer: &Message, before: &Message) -> bool {
     let asked_ms = answer.metadata().timing(Timing::LlmStart);
     before.role() == Role::User

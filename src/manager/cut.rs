@@ -14,6 +14,7 @@ pub(crate) struct Cut {
     /// The number of turns that start after the cut.
     ///
     /// A turn starts at each window message in which the caller says something. Tool results alone and fakes start no
+    /// turn. User messages around an unheard answer are one window message, and so start one turn.
     /// turn. User messages around an unheard answer are one window message, and so one turn.
     pub turns: usize,
 }
@@ -24,8 +25,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// `choose` gets the window and the [cuts](Cut) where a summary can end, and returns the index of a cut.
     ///
     /// The cuts are sorted, from the one that covers least to the one that covers most. The message before a cut is an
-    /// answer that was heard at least in part, and the message after it is a user message or missing. So the caller's last,
-    /// unanswered message is never covered, nor is a tool call without its result. Takes time in proportion to the window.
+    /// answer that was heard at least in part, and the message after it, if any, is a user message. So the caller's
+    /// last, unanswered message is never covered, nor is a tool call without its result. Takes time in proportion to
+    /// the window.
     pub(crate) fn summarizing_by(
         &self,
         choose: impl FnOnce(&[&Message], &[Cut]) -> Option<usize>,
@@ -68,12 +70,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Summarizing::new(previous, range.collect_map(|wrapper| wrapper.message().clone()))
     }
 
-    /// Returns the last index up to `limit` such that a cut there may remove the messages from `first` on.
+    /// Returns the last index up to `limit` at which a cut may remove the messages from `first` on.
     pub(super) fn cut_between(&self, first: usize, limit: usize) -> Option<usize> {
         self.safe_places(first).take_while(|place| *place <= limit).last()
     }
 
-    /// Iterates, in order, over the indices such that a cut there may remove the messages from `first` on.
+    /// Iterates, in order, over the indices at which a cut may remove the messages from `first` on.
     fn safe_places(&self, first: usize) -> impl Iterator<Item = usize> {
         let mut messages = self.list.indexed(first..self.list.end());
         // The index after an answer, until another assistant message follows.

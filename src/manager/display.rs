@@ -17,7 +17,8 @@ use crate::message::{
 /// 6       [assistant] {'How can I help you?'} -- '01JRZJ1676BES92QBJC6ZMKG36' {timing=[{creation=1744815823078}]},
 /// ```
 ///
-/// A line `[released]` counts the messages that left memory. A line `[missing]` names each record that was [left out](MessagesManager::left_out), and why.
+/// A line `[released]` counts the pruned messages. A line `[missing]` names a record that was [left
+/// out](MessagesManager::left_out), and the reason.
 ///
 /// `*` marks the first message of the window, `^` the last summary, and `-` a message that is not logged. `heard={…}` is
 /// the heard part of an assistant message. `confidence=0.93/?` has the confidence of each part. Control, ANSI and

@@ -14,8 +14,8 @@ impl ManagerError {
         matches!(self.0, Refusal::Blank)
     }
 
-    /// Returns whether a summary is stale: its messages are summarised already, have changed, or are of another
-    /// conversation. Drop it, and take the messages again.
+    /// Returns whether a summary is stale: its messages are summarised already, have changed, or belong to another
+    /// conversation. Drop the summary, and call `summarizing()` again.
     pub fn is_stale(&self) -> bool {
         matches!(self.0, Refusal::StaleSummary)
     }
@@ -66,8 +66,7 @@ pub(crate) enum Refusal {
         /// The repeated id.
         id: MessageId,
     },
-    /// The messages that the summary was made from are summarised already, have changed, or are of another
-    /// conversation.
+    /// The messages of the summary are summarised already, have changed, or belong to another conversation.
     #[error(
         "the summary is stale: its messages are summarised already, have changed, or are of another conversation; drop \
          it and call `summarizing()` again"

@@ -1,18 +1,18 @@
-//! [`LeftOut`]: a record that a restored conversation lacks. [`Holes`]: the places of such messages in the list.
+//! [`LeftOut`]: a record that a restored conversation lacks. [`Holes`]: the numbers of the missing messages.
 
 use super::MessagesManager;
 use crate::message::{MessageWrapper, Position, Role};
 
-/// A record that a restored conversation lacks: a tombstone.
+/// A record that a restored conversation lacks.
 ///
-/// A message that was left out keeps its number, and the conversation continues after it. The model gets none of it:
-/// the window has a fake user message (`...`) in its place only where two assistant messages would follow each other, or
-/// where an assistant message would open the window.
+/// A message that was left out keeps its number, and the conversation continues after it. The model does not get the
+/// message. The window has a fake user message (`...`) in its place only where two assistant messages would follow each
+/// other, or where an assistant message would open the window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// The position of the record. If a summary is missing without a trace, this has its number and the place
-    /// of the summary before it.
+    /// The position of the record. For a summary of which the log has no record, this is its number and the `seq` of
+    /// the summary before it.
     pub position: Position,
     /// The role, if it is known.
     pub role: Option<Role>,
@@ -26,7 +26,7 @@ impl LeftOut {
     }
 }
 
-/// The messages and summaries that the list lacks. Empty, unless the conversation was restored without some.
+/// The messages and summaries that the list lacks. Empty if the conversation was restored with all its records.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Holes {
     pub left_out: Vec<LeftOut>,
@@ -78,12 +78,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.holes.seqs.iter().copied()
     }
 
-    /// Returns the records that are missing because they could not be restored, in order. Empty, unless the conversation
-    /// was [resumed](crate::MessagesManager) without some.
+    /// Returns the records that could not be restored, in order. Empty if the conversation was restored with all its
+    /// records.
     ///
-    /// An entry may also name a newer revision that is missing of a message in the list, or a second message that claims
-    /// the position of one in the list. The list does not change if such a record is stored later: the next process that
-    /// restores the conversation has it.
+    /// An entry may also name a newer, missing revision of a message in the list, or a second message that claims the
+    /// position of one in the list. The list does not change if such a record is stored later; the next process that
+    /// restores the conversation gets it.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.holes.left_out
     }

@@ -1,5 +1,5 @@
-//! [`List`]: the messages in order. Its front may be shared with forks, and its oldest messages may be pruned. The memory of
-//! a conversation shares what it knows of messages in the same way.
+//! [`List`]: the messages in order. Its front may be shared with forks, and its oldest messages may be pruned. The
+//! memory of a conversation shares its entries in the same way.
 
 mod iter;
 mod segment;

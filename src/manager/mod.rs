@@ -139,9 +139,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns all messages in order: user, assistant and system messages, summaries and fakes.
-    ///
-    /// If the conversation shares messages with a [fork](Self::fork), the first call copies the list: about 100 bytes a
-    /// message, without texts. The copy is kept until the conversation changes.
+    /// If the conversation shares messages with a [fork](Self::fork), the first call copies the list: about 100 bytes
+    /// per message, without texts. The copy is kept until the conversation changes.
     pub fn meta_messages(&self) -> &[W] {
         self.list.as_slice()
     }
@@ -185,13 +184,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns [`messages`](Self::messages) in the provider's type.
     ///
-    /// Returns the wrapper's error if a message has no form in that type.
+    /// Returns the wrapper's error if a message cannot be converted into that type.
     pub fn to_raw(&self) -> Result<Vec<W::Raw>, W::Error> {
         self.messages().map(|wrapper| wrapper.to_raw()).collect()
     }
 
-    /// Iterates over the messages that no summary covers, as they are in the list: not repaired, with system messages and
-    /// fakes.
+    /// Iterates over the messages that no summary covers, without repairs, with system messages and fakes.
     pub(crate) fn uncovered(&self) -> impl DoubleEndedIterator<Item = &W> + ExactSizeIterator + Clone {
         self.list.range(self.window_start..self.list.end())
     }
@@ -231,7 +229,7 @@ impl<W: MessageWrapper> Default for MessagesManager<W> {
     }
 }
 
-/// Compares the messages and the window, not what the log has of them.
+/// Compares the messages and the window, but not what the log has acknowledged.
 impl<W: MessageWrapper> PartialEq for MessagesManager<W> {
     fn eq(&self, other: &Self) -> bool {
         self.window_start == other.window_start

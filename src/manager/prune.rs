@@ -16,16 +16,16 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Removes the oldest messages from memory, system messages too, until about `keep` are left. Returns the number of
     /// messages removed.
     ///
-    /// It cuts only where a summary could: a tool call leaves together with its result, the window still begins with a
-    /// user message, and the last turn stays. The last summary and the messages after it stay too, so a conversation with
-    /// a summary loses only messages that it covers.
+    /// It cuts only where a summary could end: a tool call leaves together with its result, the window still begins
+    /// with a user message, and the last turn stays. The last summary and the messages after it stay too, so a
+    /// conversation with a summary loses only messages that the summary covers.
     ///
-    /// Removed messages are not in [`meta_messages`](Self::meta_messages), [`changes`](Self::changes) or
-    /// [`records`](Self::records) any more; system messages are still in [`system_messages`](Self::system_messages).
-    /// Receipts for removed messages, and summaries that also cover later ones, are still accepted. The ids of removed
-    /// tool calls stay used. [Forks](Self::fork) keep shared messages; this conversation then copies the messages that
-    /// are left, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log to get all
-    /// messages back.
+    /// Removed messages are no longer in [`meta_messages`](Self::meta_messages), [`changes`](Self::changes) or
+    /// [`records`](Self::records), but system messages stay in [`system_messages`](Self::system_messages).
+    /// Acknowledgements of removed messages, and summaries that also cover later ones, are still accepted. The ids of
+    /// removed tool calls stay used. [Forks](Self::fork) keep shared messages; this conversation then copies the
+    /// remaining messages, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log
+    /// to get all messages back.
     pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
         let Some(cut) = self.prunable(keep, which) else { return 0 };
         let first = self.list.first();

@@ -1,28 +1,28 @@
-//! Restores a manager from its records: from all of them, or from those that there are.
+//! Restores a manager from all of its records, or from the available ones.
 
 use std::collections::BTreeMap;
 
 use super::{LeftOut, ManagerError, MessagesManager, Refusal, Revisions};
 use crate::message::{Attribute, Content, Message, MessageWrapper, Position, Record, Role};
 
-/// The most missing messages before a record. A record further away does not belong to the conversation.
+/// The maximum number of missing messages before a record. A record further away does not belong to the conversation.
 const MAX_MISSING: u32 = 10_000;
 
-/// Whether every record must be there and fit.
+/// Whether every record must exist and fit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Require {
     All,
-    /// A tool result that answers no open call is kept, and the window leaves it out: its call may be missing, or the
-    /// call got another result while this one was missing.
+    /// A tool result that answers no open call is kept, and the window omits it: its call may be missing, or the call
+    /// got another result while this one was missing.
     Available,
 }
 
-/// The facts that a log has about a call besides its records.
+/// What a log knows about a call besides its records.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
-    /// Records that exist, or existed, and cannot be had.
+    /// Records that exist, or existed, but cannot be read.
     pub left_out: Vec<LeftOut>,
-    /// The number of messages and of summaries that the conversation had at least.
+    /// The minimum number of messages and of summaries in the conversation.
     pub messages: u32,
     pub summaries: u32,
 }
@@ -44,7 +44,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(manager)
     }
 
-    /// Restores a conversation from the records that there are, like [`restore`](Self::restore). The others are
+    /// Restores a conversation from the available records, like [`restore`](Self::restore). The missing messages are
     /// [left out](Self::left_out) and keep their numbers.
     pub(crate) fn restore_available(records: impl IntoIterator<Item = Record>, expected: Expected) -> Self {
         let mut manager = Self::new();

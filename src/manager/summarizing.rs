@@ -43,8 +43,8 @@ impl Summarizing {
         text
     }
 
-    /// Returns the conversation as text for a model: one JSON object a line, starting with the previous summary if there is
-    /// one. Nothing that a caller says can look like another line.
+    /// Returns the conversation as text for a model: one JSON object per line, starting with the previous summary if
+    /// there is one. Nothing that a caller says can look like another line.
     ///
     /// ```json
     /// {"summary":["The caller asked for the balance."]}

@@ -22,8 +22,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns an error, and leaves the conversation as it was,
     ///
     /// - if the text is blank ([`is_blank`](ManagerError::is_blank)),
-    /// - if no message is left to cover, if another summary was added first, or if `summarizing` is of another conversation
-    ///   ([`is_stale`](ManagerError::is_stale)), and
+    /// - if no message is left to cover, if another summary was added first, or if `summarizing` belongs to another
+    ///   conversation ([`is_stale`](ManagerError::is_stale)), and
     /// - after 10 thousand summaries.
     pub fn add_summary(
         &mut self,

@@ -21,8 +21,8 @@ pub(super) struct Window<'a, W> {
     asked: Range<usize>,
 }
 
-/// Messages of one role that form one message of the window, by their indices in the list. A group without messages is
-/// a fake in place of missing ones.
+/// Messages of one role that form one message of the window, by their indices in the list. An empty group is a fake in
+/// place of missing messages.
 struct Group {
     first: usize,
     /// The index after the last message.
@@ -36,9 +36,9 @@ struct Group {
 pub(super) struct ShownMessage {
     /// The index after the last message of the list that is part of it.
     pub end: usize,
-    /// The caller says something in it: it is no fake and holds more than tool results.
+    /// Whether the caller says something in it: it is not a fake and holds more than tool results.
     pub starts_turn: bool,
-    /// It answers tool calls of the message before.
+    /// Whether it answers tool calls of the message before.
     pub answers_call: bool,
     /// The number of turns that start in the window up to here.
     pub turns: usize,
@@ -160,7 +160,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     /// Returns the fake in place of the messages that are missing before `next`. It answers the calls before it.
     fn fake(&self, next: &Message, group: &Group) -> Message {
         let position = Position::message(next.position().seq().saturating_sub(1));
-        // Nobody can look it up: no message has this id.
+        // The fake has the id 0, which no message in the list has.
         let (id, created_ms) = (MessageId::from(0), next.metadata().created_ms());
         let mut fake = Message::new(id, position, Role::User, self.answer(group), created_ms);
         fake.metadata_mut().add_attribute(Attribute::Fake);
@@ -198,7 +198,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         answer
     }
 
-    /// Returns `true` if the message holds the result of a call before it.
+    /// Returns `true` if the result belongs to a call that this group answers.
     fn is_asked_for(&self, message: &Message, result: &ToolResult) -> bool {
         let is_of = |seq| self.asked.contains(&self.manager.index_of(seq));
         let call = self.manager.calls.get(result.tool_call_id());
@@ -282,7 +282,7 @@ fn calls_last(contents: impl Iterator<Item = Content>) -> Contents {
     others.into_iter().chain(calls).collect()
 }
 
-/// Returns `true` if a content of a user message is the caller's.
+/// Returns `true` if the caller produced the content of a user message.
 fn is_callers(content: &Content) -> bool {
     !matches!(content, Content::ToolResult(_) | Content::Unknown(_))
 }

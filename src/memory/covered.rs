@@ -17,7 +17,7 @@ impl Length {
         Self { chars: text.chars().count(), tokens: CharacterEstimator.text(text) }
     }
 
-    /// Returns the length of what a message adds to a prompt at least: without the marks of its role, which it loses when
+    /// Returns the minimum length that a message adds to a prompt: without the marks of its role, which it loses when
     /// it merges with a neighbour.
     pub fn of_message(message: &Message) -> Self {
         if message.is_fake() || !message.role().is_spoken() {
@@ -39,10 +39,10 @@ impl Length {
     }
 }
 
-/// The lengths of the covered messages. They stay known when the messages leave memory.
+/// The lengths of the covered messages. They are kept after the messages leave memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Covered {
-    /// The `seq` of messages, with the length of all messages up to each.
+    /// The `seq` of each message, with the total length of the messages up to it.
     sums: List<(u32, Length)>,
 }
 
@@ -71,7 +71,7 @@ impl Covered {
         self.sums.truncate(self.sums.partition_point(|(known, _)| *known < seq));
     }
 
-    /// Joins the messages before `seq`, which left memory.
+    /// Replaces the entries of messages before `seq`, which left memory, by one.
     pub fn join_before(&mut self, seq: u32) {
         self.sums.forget(self.sums.partition_point(|(known, _)| *known < seq).saturating_sub(1));
     }

@@ -1,4 +1,5 @@
-//! Cuts, policy and extractive summaries together: a chosen cut applies, and the rest of the window needs no other one.
+//! Cuts, policy and extractive summaries together: a chosen cut applies, and the rest of the window needs no second
+//! cut.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;

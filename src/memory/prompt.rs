@@ -10,16 +10,16 @@ use crate::policy::Tokens;
 /// They are part of the system prompt, because models do not follow instructions inside the memory, which is data. Each
 /// rule prevents one failure:
 ///
-/// - The first: a model that no longer sees a call in its window makes it again, such as a second booking.
+/// - The first: a model no longer sees a call in its window and makes it again, such as a second booking.
 /// - "running": a model that waits for a result repeats the call, or reports a failure.
-/// - "unknown": a lost result does not mean that nothing happened.
+/// - "unknown": a model takes a lost result to mean that nothing happened.
 pub(crate) const TOOL_RULE: &str = include_str!("tool_rule.md").trim_ascii_end();
 
 /// The user message of a request that no words of the caller caused.
 ///
-/// It says that the caller said nothing, or the model answers the caller's last words again. It names the reason of the
-/// request, and asks for the outcome, or the model continues the talk and leaves it out. The result itself is in the
-/// window or in the memory.
+/// Without the statement that the caller said nothing, the model answers the caller's last words again. Without the
+/// reason of the request and the question for the outcome, the model continues the talk and leaves the outcome out. The
+/// result itself is in the window or in the memory.
 pub(crate) const LATE_RESULT: &str = include_str!("late_result.md").trim_ascii_end();
 
 /// The parts of the memory.
@@ -34,31 +34,31 @@ pub(crate) struct Memory<'a> {
     pub window_from: u32,
     /// The maximum length, without the tokens for acts.
     pub limit: Tokens,
-    /// The length of what the memory replaces.
+    /// The length of the messages that the memory replaces.
     pub replaces: Length,
-    /// Returns whether a prompt with this memory keeps the budget.
+    /// Returns whether a prompt with this memory stays within the budget.
     pub fits: &'a dyn Fn(&str) -> bool,
 }
 
-/// The bytes of a token, as in English and in most data.
+/// The bytes per token, as in English and in most data.
 pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
-/// The share of the limit that detailed acts take at most, in percent.
+/// The maximum share of the limit that detailed acts take, in percent.
 const ACTS: usize = 78;
-/// The share of what acts and facts leave that lookups take at most, in percent.
+/// The maximum share that lookups take of the room beside acts and facts, in percent.
 const LOOKUPS: usize = 75;
-/// The number of characters from which on a sentence can be cut off at the end of a summary.
+/// The minimum length of the beginning of a line that is kept, in bytes.
 const SHORTEST_DIGEST: usize = 40;
-/// The number of attempts at a text that fits, each with less room. After them, only acts are left.
+/// The number of attempts at a text that fits, each with less room. After them, only acts stay.
 const ATTEMPTS: usize = 8;
 
 impl Memory<'_> {
     /// Writes the summary, a note about messages left out after it, the facts, and the tool calls that the window does not
     /// show. Returns `None` if all of them are empty.
     ///
-    /// Never longer than the limit, than what it replaces, or than the budget allows, unless the shortest lines of the acts
-    /// are. What gives way first is the summary, then the lookups, then the facts, then the details of acts.
+    /// Never longer than the limit, the replaced messages, or the budget, unless the shortest lines of the acts are.
+    /// The summary is shortened first, then the lookups, then the facts, then the details of acts.
     pub fn text(&self) -> Option<Text> {
         let limit = usize::try_from(self.limit.get()).unwrap_or(usize::MAX);
         let limit =
@@ -105,7 +105,7 @@ impl Memory<'_> {
     }
 }
 
-/// Returns the characters of a text that have this many tokens.
+/// Returns the number of characters that take this many tokens of a text.
 fn share(tokens: Tokens, of: Length) -> usize {
     let tokens = usize::try_from(tokens.get()).unwrap_or(usize::MAX);
     let all = usize::try_from(of.tokens.get()).unwrap_or(usize::MAX);
@@ -114,7 +114,7 @@ fn share(tokens: Tokens, of: Length) -> usize {
 
 /// Returns the text of a summary, at most `room` bytes of it. If it has several lines, the newest stay.
 ///
-/// No line of it can look like a line of another part.
+/// None of its lines can imitate a line of another part.
 fn digest(summary: &Message, room: usize) -> Option<String> {
     let lines = summary.contents().texts().flat_map(|text| text.as_str().split(BREAKS)).filter(|line| !is_blank(line));
     let is_forged = |line: &str| {

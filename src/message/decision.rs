@@ -8,8 +8,8 @@ use super::text::Text;
 
 /// A role that an adapter to a provider may give a message.
 ///
-/// It is a hint only: the meaning of a message is its [`Role`](crate::Role). The formats of `exchange`
-/// heed the hint where they have a place for it; requests to Bedrock take the role.
+/// It does not change the meaning of a message, which is its [`Role`](crate::Role). The formats of `exchange` write the
+/// hinted role if the format has it; requests to Bedrock ignore the hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RoleHint {

@@ -108,9 +108,7 @@ impl Message {
         &self.metadata
     }
 
-    /// Returns the prefix that the caller heard, or `None` if the message counts as heard in full.
-    ///
-    /// A message counts as heard in full until something else is reported.
+    /// Returns the prefix that the caller heard, or `None` if no report says that the caller heard less than all of it.
     #[inline]
     pub fn heard(&self) -> Option<Heard> {
         self.heard
@@ -136,8 +134,8 @@ impl Message {
         self.metadata.has(Attribute::Fake)
     }
 
-    /// Returns whether the message is a fixed sentence: no text of it was generated. (Generated text may have been merged
-    /// into a fixed sentence.)
+    /// Returns whether the message is a fixed sentence: the service wrote it, and no answer of a model was merged into
+    /// it.
     pub(crate) fn is_fixed(&self) -> bool {
         self.metadata.has(Attribute::Hardcoded) && self.metadata.timing(Timing::LlmEnd).is_none()
     }
@@ -153,7 +151,7 @@ impl Message {
         self.metadata.flags &= !Attribute::Hardcoded.bit();
     }
 
-    /// Returns whether the caller said the message, or the assistant was to say it.
+    /// Returns whether the message holds words of the caller, or words for the assistant to speak.
     pub(crate) fn is_said(&self) -> bool {
         self.role.is_spoken() && !self.is_fake() && !self.is_background()
     }

@@ -7,10 +7,10 @@ use crate::message::Message;
 
 /// A [`Message`] that converts itself into the message type of a model provider.
 ///
-/// A wrapper is made [from](From) a message and dereferences to it, mutably too, because the manager edits it in this way.
-/// The manager is generic over this trait, so that [`to_raw`](crate::MessagesManager::to_raw) returns the window in the
-/// type that the provider's client takes. `BedrockMessage` is the wrapper for Amazon Bedrock. [`PlainMessage`] needs no
-/// provider. `examples/own_wrapper.rs` shows an implementation.
+/// The manager creates a wrapper with `From<Message>` and edits the message through `DerefMut`. The manager is generic
+/// over this trait, so that [`to_raw`](crate::MessagesManager::to_raw) returns the window in the type that the
+/// provider's client takes. `BedrockMessage` is the wrapper for Amazon Bedrock. [`PlainMessage`] needs no provider.
+/// `examples/own_wrapper.rs` shows an implementation.
 pub trait MessageWrapper: Clone + From<Message> + DerefMut<Target = Message> {
     /// The provider's message type.
     type Raw;

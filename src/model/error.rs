@@ -1,4 +1,4 @@
-//! [`ModelError`]: the reason why a model gave no answer, or only a part of one.
+//! [`ModelError`]: the reason why a model returned no answer, or only a part of one.
 
 use std::error::Error;
 use std::fmt;

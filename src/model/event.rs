@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::message::{RequestRecord, Text, ToolCall, ToolCallId, ToolName};
 
-/// One piece of a model's answer.
+/// An event in the stream of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
@@ -15,21 +15,22 @@ pub enum ModelEvent {
         from: Arc<str>,
         /// The name of the model that is asked now.
         to: Arc<str>,
-        /// A word for the reason: the failure, such as `throttled` or `timeout`; `circuitOpen` if `from` failed too often and is
-        /// skipped; `hedge` if `to` was faster.
+        /// A word for the reason: the failure, such as `throttled` or `timeout`; `circuitOpen` if `from` is skipped
+        /// because it failed too often; `hedge` if `to` was faster.
         reason: &'static str,
     },
     /// The adapter changed the request so that the provider accepts it. Each text describes a change, without words of
-    /// the call, and helps the author of the request to fix the problem at its source.
+    /// the call, so that the author of the request can fix the problem at its source.
     ///
-    /// It comes before the first text, and once more if the adapter sends a refused request again in another form.
+    /// The event comes before the first text, and again if the adapter sends a refused request once more in another
+    /// form.
     Repaired(Vec<String>),
     /// The next piece of the text. It is never empty.
     Text(Text),
-    /// A complete call of a tool.
+    /// A complete tool call.
     ToolCall(ToolCall),
-    /// A call of a tool whose arguments are not JSON. Never run it: report the error to the model as the result
-    /// of the call, so that the model corrects it. All such calls come directly before the stop.
+    /// A tool call whose arguments are not JSON. Never run it: report the error to the model as the result of the call,
+    /// so that the model corrects it. All such calls come directly before the stop.
     UnreadableToolCall {
         /// The id of the call.
         id: ToolCallId,
@@ -38,8 +39,8 @@ pub enum ModelEvent {
         /// Why the arguments cannot be read, without words of the call.
         reason: Text,
     },
-    /// A call of a tool that the end of the answer cut off, because the answer reached its token limit or the context is
-    /// full. Its arguments are incomplete, so never run it. It comes directly before the stop.
+    /// A tool call that is cut off, because the answer reached its token limit or the context is full. Its arguments
+    /// are incomplete, so never run it. It comes directly before the stop.
     CutToolCall {
         /// The id of the call.
         id: ToolCallId,

@@ -17,7 +17,7 @@ impl ModelRequest {
     ///
     /// Computing it takes time in proportion to the whole request, including the bytes of attachments.
     pub fn fingerprint(&self) -> String {
-        // Without `..`, so that a new field does not compile until it is hashed or left out here.
+        // Without `..`, so that a new field does not compile until this function handles it.
         let Self { tools, system, late_system, memory, messages, inference } = self;
         let Inference { temperature, top_p, max_tokens, stop_sequences, model_fields } = inference;
         // Adding 0 turns -0 into 0.
@@ -61,7 +61,7 @@ struct Hasher<'a> {
 impl<'a> Hasher<'a> {
     fn json(&mut self, value: &impl Serialize) {
         self.line.clear();
-        // Cannot fail: the keys are texts, and no number is infinite.
+        // Never fails: the keys are texts, and no number is infinite.
         let _ = serde_json::to_writer(&mut self.line, value);
         self.line.push(b'\n');
         self.sha.update(&self.line);

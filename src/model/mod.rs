@@ -1,7 +1,7 @@
 //! The ports to a language model and to a summarizer, and the tools that a model may call.
 //!
-//! Owns the request, the events of an answer, the fallback to other models, tools, and the contract of a summary. It never
-//! changes a conversation and does no I/O.
+//! Owns the request, the events of an answer, the fallback to other models, tools, and the contract of a summary. It
+//! never changes a conversation and does no I/O.
 
 mod error;
 mod event;

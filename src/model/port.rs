@@ -23,9 +23,9 @@ pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> 
 ///   [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A stream that ends without `Stop` is an error, never
 ///   a short answer.
 /// - An error is the last item.
-/// - The caller bounds each wait for an event, as the conversation's `Config` does, and drops the stream at a deadline.
-/// - Ids and names of tool calls are valid. An adapter renames those that are not, always in the same way.
-/// - Requests are valid when they are sent. The adapter repairs and reports each known problem, or fails with an error
+/// - The caller limits each wait for an event, as the conversation's `Config` does, and drops the stream at a deadline.
+/// - Ids and names of tool calls are valid. An adapter renames invalid ones, always in the same way.
+/// - Requests are valid when they are sent. The adapter repairs and reports each known problem, or returns an error
 ///   that names it.
 /// - Neither the `Debug` output of an event nor an error contains words of the call.
 pub trait Model: Send + Sync {
@@ -68,8 +68,8 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 pub struct ModelRequest {
     /// The tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
-    /// Instructions from the first request of a call, which later requests repeat. A provider may cache them together
-    /// with the tools.
+    /// Instructions that were in the first request of a call and that later requests repeat. A provider may cache them
+    /// together with the tools.
     pub system: Vec<Text>,
     /// Instructions that were added after the first request. They follow the cached prefix.
     pub late_system: Vec<Text>,

@@ -1,6 +1,6 @@
-//! Progress of an answer that is no event yet, such as the arguments of a tool call while the model writes them.
+//! Progress of an answer without an event, such as the arguments of a tool call while the model writes them.
 //!
-//! An adapter notes it while its stream is polled, and the poller reads it on the same thread.
+//! An adapter notes progress while its stream is polled, and the poller reads it on the same thread.
 
 use std::cell::Cell;
 

@@ -7,8 +7,8 @@ use crate::message::Message;
 ///
 /// A report is modelled as `overhead + factor × estimate`. The overhead is everything outside the window, such as the
 /// system prompt and the tools. The factor is the error of the estimate for this model and language. Both are fitted to
-/// the reports, newer ones weigh more. Estimates are corrected by the factor alone, because a summary cannot reduce the
-/// overhead.
+/// the reports; newer reports weigh more. Estimates are corrected by the factor alone, because a summary cannot reduce
+/// the overhead.
 #[derive(Debug, Clone)]
 pub(crate) struct Calibrated<E> {
     inner: E,
@@ -21,8 +21,8 @@ const MOST: u64 = 10_000_000;
 const NEWEST: f64 = 0.1;
 /// The possible errors of an estimate by characters.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
-/// A report is clamped to this multiple of the expectation, and to its inverse. An absurd report then changes little,
-/// while a true one will repeat.
+/// A report is clamped to this multiple of the expectation, and to its inverse. A single absurd report then changes
+/// little, while a true one repeats.
 const SURPRISE: f64 = 3.0;
 /// The factor is learnt from windows whose sizes differ by more than this share of their mean.
 const SPREAD: f64 = 0.02;
@@ -97,7 +97,7 @@ impl Fit {
             }
         };
         self.reports = self.reports.saturating_add(1);
-        // The first reports weigh the same.
+        // The first ten reports have equal weight.
         let weight = f64::from(self.reports).recip().max(NEWEST);
         let (off_estimate, off_report) = (estimate - self.estimate, report - self.report);
         self.estimate += weight * off_estimate;
@@ -106,8 +106,8 @@ impl Fit {
         self.covariance = (1.0 - weight) * (self.covariance + weight * off_estimate * off_report);
     }
 
-    /// The slope of the line. Windows of one size determine no slope, so it is pulled towards 1. It is bounded such that
-    /// the overhead is never negative.
+    /// Returns the slope of the line. Windows of one size do not determine a slope, so the slope is pulled towards 1.
+    /// Its upper bound keeps the overhead from becoming negative.
     fn factor(&self) -> f64 {
         let most = self.report / self.estimate;
         if !most.is_finite() {

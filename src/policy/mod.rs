@@ -3,6 +3,7 @@
 //! Owns the limits of the window and the estimates of tokens. The manager owns turn starts and possible cuts.
 
 mod calibrated;
+mod prices;
 mod sizes;
 mod tokens;
 
@@ -12,7 +13,8 @@ mod tests;
 use std::ops::RangeInclusive;
 
 pub(crate) use calibrated::Calibrated;
-use sizes::{Size, WindowSizes};
+pub use prices::TokenPrices;
+use sizes::{CutSize, Size, WindowSizes};
 pub use tokens::Tokens;
 pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
 
@@ -41,6 +43,7 @@ pub struct Policy {
     keep_turns: usize,
     memory: Tokens,
     budget: Option<Tokens>,
+    prices: Option<TokenPrices>,
 }
 
 /// The limits in one measure; `low` is at most `high`.
@@ -66,6 +69,7 @@ impl Default for Policy {
             keep_turns: 2,
             memory: Tokens::new(800),
             budget: None,
+            prices: None,
         }
     }
 }
@@ -93,12 +97,13 @@ impl Policy {
         self
     }
 
-    /// Sets the maximum length of the memory, in tokens of four bytes; 800 by default, and 25 more for each act. The memory
-    /// is not longer than the turns that it replaces either, so that a prompt with memory is never longer than the whole
+    /// Sets the maximum length of the memory, in tokens of four bytes; 800 by default, plus 25 for each act. The memory
+    /// is also never longer than the turns that it replaces, so a prompt with memory is never longer than the whole
     /// conversation. Turns whose acts need more room than the turns themselves stay in the window.
     ///
-    /// The summary gives way first, then the results of lookups, then facts, then the details of acts. Acts whose outcome
-    /// the caller knows can become one line a tool, with their ids. No act is left out.
+    /// Over the maximum, the summary is shortened first, then the results of lookups, then facts, then the details of
+    /// acts. Acts whose outcome the caller knows may be shortened to one line per tool, with their ids. No act is left
+    /// out.
     #[must_use]
     pub fn with_memory(mut self, tokens: u64) -> Self {
         self.memory = Tokens::new(tokens);
@@ -112,8 +117,8 @@ impl Policy {
     /// Sets the maximum length of a prompt, in estimated tokens: instructions, memory and window together, without the
     /// specifications of tools. `None`, the default, sets no maximum.
     ///
-    /// The memory gives way first, down to the shortest form of its acts, then the window, down to one turn. A prompt
-    /// that is still longer is sent and reported as an `OverBudget` event of the conversation.
+    /// The memory is shortened first, down to the shortest form of its acts, then the window, down to one turn. A
+    /// prompt that is still longer is sent and reported as an `OverBudget` event of the conversation.
     #[must_use]
     pub fn with_budget(mut self, tokens: impl Into<Option<u64>>) -> Self {
         self.budget = tokens.into().map(Tokens::new);
@@ -124,19 +129,31 @@ impl Policy {
         self.budget
     }
 
+    /// Sets the prices of the model that answers, so that a summary waits while it costs more than it saves. `None`, the
+    /// default, summarises as soon as a window is above a high mark.
+    ///
+    /// A summary makes each request smaller, but the provider writes the memory and the rest of the window to its cache
+    /// anew. So a window above a high mark waits until the messages to summarise have been read from the cache so often
+    /// that these reads cost as much as the writes will. This interval costs least if the call goes on like this. The price
+    /// of the summary itself does not count. Limits of the window and of the budget still apply.
+    #[must_use]
+    pub fn with_prices(mut self, prices: impl Into<Option<TokenPrices>>) -> Self {
+        self.prices = prices.into();
+        self
+    }
+
     /// Returns the messages to summarise, by an estimate of the tokens of each message of the window.
     ///
     /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
-    /// save too little: less than a quarter of the gap between the marks. The rest of a window after a chosen cut is
-    /// not cut again before it grows.
+    /// save less than a quarter of the gap between the marks.
     pub fn summarizing<W: MessageWrapper>(&self, manager: &MessagesManager<W>) -> Option<Summarizing> {
         manager.summarizing_by(|window, cuts| self.choose(window, cuts, Tokens::estimate))
     }
 
     /// Chooses where to cut the window and returns the index of the cut, like [`summarizing`](Self::summarizing).
     ///
-    /// The arguments are those of the closure of [`MessagesManager::summarizing_by`]. `tokens` returns the tokens of a
-    /// message.
+    /// `window` and `cuts` are the arguments of the closure of [`MessagesManager::summarizing_by`]. `tokens` returns
+    /// the tokens of a message.
     pub(crate) fn choose(
         &self,
         window: &[&Message],
@@ -155,12 +172,13 @@ impl Policy {
         let fitting = sizes.cuts.iter().take_while(|cut| cut.keeps_turns >= self.keep_turns);
         let mut chosen = None;
         for (index, cut) in fitting.enumerate() {
-            chosen = Some((index, cut.covers));
+            chosen = Some((index, cut));
             if self.is_low(window.minus(cut.covers)) {
                 break;
             }
         }
-        chosen.filter(|(_, covers)| self.is_worth_it(window, *covers)).map(|(index, _)| index)
+        let pays = |cut: &CutSize| self.is_worth_it(window, cut.covers) && self.saves_money(window, cut);
+        chosen.filter(|(_, cut)| pays(cut)).map(|(index, _)| index)
     }
 
     fn is_high(&self, size: Size) -> bool {
@@ -180,5 +198,14 @@ impl Policy {
         }) || self
             .messages
             .is_some_and(|Marks { low, high }| window.messages > high && covers.messages >= (high - low) / 4)
+    }
+
+    /// Returns whether the messages before a cut have cost as much, read from the cache, as the rest will, written again.
+    fn saves_money(&self, window: Size, cut: &CutSize) -> bool {
+        self.prices.is_none_or(|prices| {
+            let rest = window.minus(cut.covers).tokens + self.memory;
+            let cost = |tokens: Tokens, price: u64| u128::from(tokens.get()) * u128::from(price);
+            cost(cut.sent_again, prices.cache_read) >= cost(rest, prices.extra_write())
+        })
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct CutSize {
     pub covers: Size,
     /// The number of turns after the cut.
     pub keeps_turns: usize,
+    /// The tokens of the part before the cut that were sent again since it began: a request for each two messages.
+    pub sent_again: Tokens,
 }
 
 /// The sizes of a window and of the places where it can be cut.
@@ -55,7 +57,13 @@ impl WindowSizes {
             let messages = messages.min(all);
             Size { tokens: sums.get(messages).copied().unwrap_or_default(), messages }
         };
-        let cuts = cuts.into_iter().map(|(covers, keeps_turns)| CutSize { covers: first(covers), keeps_turns });
+        let sent_again =
+            |messages: usize| Tokens::new(sums.iter().take(messages + 1).map(|sum| sum.get()).sum::<u64>() / 2);
+        let cuts = cuts.into_iter().map(|(covers, keeps_turns)| CutSize {
+            covers: first(covers),
+            keeps_turns,
+            sent_again: sent_again(covers),
+        });
         Self { cuts: cuts.collect(), window: first(all) }
     }
 }

@@ -85,6 +85,32 @@ fn large_kept_turns_do_not_cause_a_summary_each_turn() {
 }
 
 #[test]
+fn cut_waits_until_reads_cost_as_much_as_writing_the_rest() {
+    let policy = Policy::default().with_tokens(None).with_messages(6..=20).with_memory(0);
+    let long = |prices: Option<TokenPrices>| {
+        let policy = policy.clone().with_prices(prices);
+        (1..200).find(|turns| kept(&policy, &conversation(*turns)).is_some())
+    };
+    // Without a cache, a cut always saves money.
+    assert_eq!((long(None), long(Some(TokenPrices::new(3, 15)))), (Some(11), Some(11)));
+    // The rest has 6 messages. Of m covered ones, each was read in each later request, which is m * (m + 1) / 4 messages. So
+    // the rest at 9 times the price of a read needs 15 covered messages, and at 99 times 49.
+    let cached = |read, write| Some(TokenPrices::new(write, 15).with_cache(read, write));
+    assert_eq!((long(cached(10, 100)), long(cached(1, 100))), (Some(11), Some(28)));
+    assert_eq!(long(cached(0, 100)), None);
+}
+
+proptest! {
+    #[test]
+    fn waiting_policy_cuts_no_more_often(turns in 0_u32..60, read in 0_u64..20, write in 0_u64..400, memory in 0_u64..900) {
+        let policy = Policy::default().with_tokens(100..=400).with_messages(6..=20).with_memory(memory);
+        let waiting = policy.clone().with_prices(TokenPrices::new(write, 15).with_cache(read, write));
+        let (window, chosen) = (conversation(turns), |policy: &Policy| kept(policy, &conversation(turns)));
+        prop_assert!(chosen(&waiting).is_none() || chosen(&waiting) == chosen(&policy), "{}", window.len());
+    }
+}
+
+#[test]
 fn other_scripts_cost_more_than_english() {
     let tokens = |text| CharacterEstimator.text(text).get();
     assert_eq!(tokens(""), 0);

@@ -133,19 +133,19 @@ fn value_tokens(estimator: &(impl TokenEstimator + ?Sized), value: &Value) -> To
     inner + MARKS
 }
 
-/// Base64 has four characters for three bytes, and about two characters a token.
+/// Base64 has four characters per three bytes, and about two characters per token.
 fn base64_tokens(bytes: usize) -> Tokens {
     Tokens(bytes as u64 * 2 / 3)
 }
 
 /// Estimates tokens from characters and their scripts, without tables or a model.
 ///
-/// English has 3.5 characters a token, as Anthropic states for Claude
-/// (<https://docs.anthropic.com/en/docs/about-claude/glossary>); OpenAI's rule of thumb of 4 would estimate lower. Other
-/// scripts use the upper ends of measurements with the tokenizer of Llama 3
-/// (<https://gigagpu.com/ai-tokenizer-considerations/>), in tokens a character: European languages 0.3 to 0.4, Cyrillic 0.5
-/// to 0.6, Arabic 0.5 to 0.7, Chinese 0.6 to 0.8, Japanese 0.7 to 0.9, Korean 0.8 to 1. A conversation corrects the
-/// estimate by the usage that its model reports.
+/// English has 3.5 characters per token, as Anthropic states for Claude
+/// (<https://docs.anthropic.com/en/docs/about-claude/glossary>); OpenAI's rule of thumb of 4 would estimate lower.
+/// Other scripts use the upper ends of measurements with the tokenizer of Llama 3
+/// (<https://gigagpu.com/ai-tokenizer-considerations/>), in tokens per character: European languages 0.3 to 0.4,
+/// Cyrillic 0.5 to 0.6, Arabic 0.5 to 0.7, Chinese 0.6 to 0.8, Japanese 0.7 to 0.9, Korean 0.8 to 1. A conversation
+/// corrects the estimate by the usage that its model reports.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CharacterEstimator;
 

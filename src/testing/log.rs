@@ -13,9 +13,9 @@ use crate::log::{
 
 /// A [`CallLog`] that wraps another one and fails or delays operations by a script.
 ///
-/// The script is a function. Before each operation it gets the name of the method of [`CallLog`], the call, and the number
-/// of this operation among those of the same method, from 1. [`list_calls`](CallLog::list_calls) has no call. If the
-/// script returns `None`, the wrapped log performs the operation.
+/// The script is a function. Before each operation it gets the name of the method of [`CallLog`], the call, and the
+/// number of the operation among those of the same method, from 1. [`list_calls`](CallLog::list_calls) has no call. If
+/// the script returns `None`, the wrapped log performs the operation.
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, MemoryLog};

@@ -1,7 +1,7 @@
 //! Fakes for the tests of a voice service: [`FakeBedrock`], [`ScriptedModel`], [`FaultyLog`] and [`SpoolMemory`]; and
 //! [`call_log_conformance`], which checks a log of your own. Feature `testing`.
 //!
-//! Owns what a test scripts and observes. Never used by the rest of the crate.
+//! Owns the scripts of tests and the observations of the fakes. The rest of the crate never uses it.
 
 mod bedrock;
 mod conformance;

@@ -15,8 +15,8 @@ use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequ
 ///
 /// Each request takes the next [`reply`](Self::reply). If no reply is left, the answer is `Yes, I am here.` The replies
 /// are those of [`FakeBedrock`](super::FakeBedrock), with the same events, pace and faults. Unlike a `FakeBedrock`,
-/// this model uses no SDK client. It repairs and validates nothing. It has no deadlines, so a reply that hangs never
-/// ends. All waits use tokio's clock.
+/// this model uses no SDK client and does not repair or validate requests. It has no deadlines, so a reply that hangs
+/// never ends. All waits use tokio's clock.
 ///
 /// Clones share the script and the requests.
 ///
@@ -56,7 +56,7 @@ impl ScriptedModel {
         Self::default()
     }
 
-    /// Adds the reply to the next request that has none yet.
+    /// Adds the reply to the next request that does not have one yet.
     pub fn reply(&self, reply: ScriptedReply) {
         self.script().replies.push_back(reply);
     }

@@ -10,7 +10,7 @@ use redb::{Database, StorageBackend};
 use crate::log::spool::{Fault, Home, io_fault, open_database};
 use crate::log::{LogError, Spool, SpoolSettings};
 
-/// A simulated disk for a [`Spool`], which keeps everything in memory.
+/// A simulated disk for a [`Spool`], in memory.
 ///
 /// The memory outlives the spool, and its clones share it. [`copy`](Self::copy) returns the state that a crash leaves,
 /// and [`fail_after`](Self::fail_after) crashes between any two writes or fills the disk.
@@ -162,7 +162,7 @@ impl fmt::Debug for SpoolMemory {
 }
 
 impl Disk {
-    /// Returns how many bytes of a write are done.
+    /// Returns how many bytes of a write succeed.
     fn allow(&mut self, bytes: usize) -> usize {
         match &mut self.writes_left {
             None => bytes,
@@ -178,7 +178,7 @@ impl Disk {
         }
     }
 
-    /// Counts a write that cannot be done by half.
+    /// Counts a write that cannot be done partially.
     fn write(&mut self) -> io::Result<()> {
         if self.allow(1) == 1 { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
     }

@@ -28,11 +28,11 @@ pub(super) enum Asked {
     Over,
 }
 
-/// The deadlines of a turn. The time of tools does not count, because they have their own.
+/// The deadlines of a turn. They exclude the time of tools, which have deadlines of their own.
 pub(super) struct Deadlines {
-    /// For the first words of the next answer.
+    /// The deadline for the first words of the next answer.
     first_token: Instant,
-    /// For the whole turn, with its length.
+    /// The deadline of the whole turn, and the length of that wait.
     turn: Option<(Instant, Duration)>,
 }
 
@@ -50,7 +50,7 @@ impl Deadlines {
         self.turn.map_or(self.first_token, |(turn, _)| turn.min(self.first_token))
     }
 
-    /// Sets the deadlines after tools ran. The caller waits anew for the words about their results.
+    /// Sets the deadlines after tools ran. The wait for the words about their results starts again.
     pub fn after_tools(&mut self, setup: &Setup, took: Duration) {
         self.first_token = from_now(setup.first_token_timeout);
         if let Some((deadline, _)) = &mut self.turn {
@@ -80,7 +80,8 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
     };
     let Some((_, model)) = &setup.model else { return Asked::Failed(TurnFailure::NoModel) };
     if let Some(store) = &setup.contents {
-        // The other half is for the model. It gets a description of what is not loaded by then.
+        // The other half of the time is for the model. It gets a description of each content that is not loaded by
+        // then.
         let by = halfway(deadlines.first_token());
         match timeout_at(by, resolve(request.messages.clone(), &**store)).await {
             Ok((messages, problems)) => {
@@ -160,7 +161,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
 
 enum Received {
     Event(Option<Result<ModelEvent, ModelError>>),
-    /// The model generates something that is no event yet.
+    /// The model makes progress without an event.
     Progress,
 }
 

@@ -37,7 +37,7 @@ impl Core {
         self.ear.text(id, text, is_first, now_ms, &mut self.events);
         if !reports.is_empty() {
             self.news.retain(|result| !reports.contains(result));
-            // The words will be in the next message.
+            // The words will be part of the next message.
             let messages = self.manager.next_seq() + 1;
             for reported in self.ear.reports(id, reports) {
                 self.tools_used.mark_reported(&reported, messages);
@@ -48,7 +48,7 @@ impl Core {
 
     /// Adds a tool call to the answer. Returns `false` if the turn is over.
     ///
-    /// Appends a number to a repeated id, because the manager would refuse the whole message, including its words.
+    /// Appends a number to a repeated id. Otherwise the manager would refuse the whole message, including its words.
     pub(super) fn add_tool_call(&mut self, id: SpeechId, call: ToolCall) -> bool {
         let renamed = self
             .unused_id(call.id())
@@ -152,7 +152,7 @@ impl Core {
             TurnEnd::Answered(_) | TurnEnd::Interrupted => false,
         };
         self.turn = Some(turn);
-        // No failure is told while a tool runs, so the driver ends the turn later.
+        // No failure is reported while a tool runs, so the driver ends the turn later.
         if !(is_failure && self.tools_used.is_any_awaited()) {
             self.end_turn(id, &end);
         }
@@ -167,7 +167,7 @@ impl Core {
         Next::RunTools(calls)
     }
 
-    /// Ends the broken calls of an answer, each with its reason, and returns the others.
+    /// Adds the error result of each broken call of an answer, and returns the other calls.
     fn end_broken(&mut self, calls: Vec<ToolCall>, broken: &[(ToolCallId, NoResult)]) -> Vec<ToolCall> {
         let reason = |call: &ToolCall| broken.iter().find(|(id, _)| id == call.id()).map(|(_, reason)| reason);
         calls
@@ -219,7 +219,8 @@ impl Core {
             return Ok(calls);
         }
         let now_ms = self.now_ms();
-        // A message holds the record of one turn, so a second turn must not merge into it. A fixed sentence stays one.
+        // A message holds the record of one turn, so a second turn must not merge into it. Nor may words of a model
+        // merge into a fixed sentence.
         let stays_apart = |last: &PlainMessage| last.metadata().turn().is_some() || last.is_fixed();
         let is_apart = self.manager.all().next_back().is_some_and(stays_apart);
         let added = match is_apart {

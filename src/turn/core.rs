@@ -43,7 +43,7 @@ pub(crate) trait Host: Clone + Send + Sync + 'static {
 pub(crate) struct Core {
     pub manager: Manager,
     pub tools_used: ToolHistory,
-    /// The acts of another process whose outcome is unknown, and which were not looked up yet.
+    /// The acts of another process whose outcome is unknown and was not looked up yet.
     pub inherited: Vec<ToolCallId>,
     /// The facts in the messages up to the last request.
     pub facts: FactTable,
@@ -60,13 +60,13 @@ pub(crate) struct Core {
     pub events: Vec<CallEvent>,
     /// Whether to submit changes to the log.
     pub is_to_be_logged: bool,
-    /// Whether the log has to store the changes at once: a tool that acts has ended.
+    /// Whether the log must store the changes at once, because a tool that acts has ended.
     pub is_to_be_stored: bool,
-    /// Whether to check if a summary is due.
+    /// Whether to check that a summary is due.
     pub may_summarize: bool,
-    /// The part of the messages that was changed from outside the engine since the memory was updated.
+    /// The messages that were changed from outside the engine since the memory was updated.
     pub(super) stale: Stale,
-    /// Results that no request has told the model yet, and that no turn waits for.
+    /// Results that no request has contained yet, and that no turn waits for.
     pub news: Vec<ToolCallId>,
     /// Notifies of each result of a tool.
     pub results: Arc<Notify>,
@@ -84,7 +84,7 @@ pub(crate) struct Turn {
     pub id: SpeechId,
     /// Cancels the task that drives the turn, and thus the request to the model. A run has no task.
     pub task: Option<AbortHandle>,
-    /// Whether the model has said anything.
+    /// Whether the model has generated any words.
     pub has_spoken: bool,
     pub(super) answer: Answer,
     /// The tool calls that the turn waits for, or waited for last.
@@ -93,15 +93,15 @@ pub(crate) struct Turn {
     pub is_not_done: bool,
     /// Whether a tool that may act ran.
     pub has_acted: bool,
-    /// Whether the model was asked again because of a broken tool call. That happens once.
+    /// Whether the model was asked again because of a broken tool call. This happens at most once.
     pub(super) is_corrected: bool,
-    /// Whether an answer was blank, so that the model was asked again. That happens once.
+    /// Whether the model was asked again because its answer was blank. This happens at most once.
     pub(super) was_blank: bool,
-    /// Whether the last answer was cut off and had tool calls, so that it promised more than was done.
+    /// Whether the last answer was cut off and had tool calls, so that it may promise acts that did not happen.
     pub has_dropped_calls: bool,
     /// Whether the next answer may be longer, because a tool call was cut off.
     pub(super) needs_room: bool,
-    /// The maximum tokens of answers since then.
+    /// The maximum tokens of an answer from then on.
     pub(super) room: Option<u32>,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
@@ -116,7 +116,7 @@ pub(crate) struct Turn {
 pub(super) struct Answer {
     pub text: String,
     pub calls: Vec<ToolCall>,
-    /// The calls among them that cannot run, because their arguments are incomplete or no JSON.
+    /// The calls of the answer that cannot run, because their arguments are incomplete or not JSON.
     pub broken: Vec<(ToolCallId, NoResult)>,
     pub asked_ms: i64,
     pub first_token_ms: Option<i64>,
@@ -142,7 +142,7 @@ impl Core {
         Self::of(manager, setup, tools_used, &[])
     }
 
-    /// `news` are results that the model has not been told. Those that came late, and acts, are among them in any case.
+    /// `news` are results that no request has contained yet. Late results and acts are added to them.
     pub(super) fn of(manager: Manager, setup: Setup, tools_used: ToolHistory, news: &[ToolCallId]) -> Self {
         Self {
             news: tools_used
@@ -178,7 +178,7 @@ impl Core {
         self.manager.is_answerable() || !self.news.is_empty()
     }
 
-    /// Returns the position after the last words of the caller and the last result of a tool, while a reply is generated or
+    /// Returns the position after the caller's last words and the last tool result, while a reply is generated or
     /// played. The messages from there on will change again.
     pub fn open_from(&self) -> Option<Position> {
         let is_open = self.turn.is_some() || self.ear.oldest_needed().is_some();
@@ -254,7 +254,7 @@ impl Core {
         self.events.extend(self.news.iter().map(|id| CallEvent::ResultReady { id: id.clone() }));
     }
 
-    /// Runs `work` with the ear and the core. Meanwhile, the core itself holds no ear.
+    /// Runs `work` with the ear and the core. Meanwhile, the ear is taken out of the core.
     pub fn with_ear<T>(&mut self, work: impl FnOnce(&mut dyn Ear, &mut Self) -> T) -> T {
         let mut ear = std::mem::replace(&mut self.ear, Box::new(Nobody));
         let done = work(&mut *ear, self);

@@ -21,8 +21,9 @@ use crate::log::CallId;
 
 /// Drives a turn from its beginning to its end. Nothing is sent before the future is polled.
 ///
-/// The conversation is consistent at every await, so the future can be dropped at any time. Dropping it cancels the request
-/// and keeps the words so far, marked as interrupted. Running tools continue, and their results are added when they arrive.
+/// The conversation is consistent at every await, so the future can be dropped at any time. Dropping it cancels the
+/// request and keeps the words so far, marked as interrupted. Running tools continue, and their results are added when
+/// they arrive.
 pub(crate) fn drive<H: Host>(host: H, id: SpeechId) -> impl Future<Output = TurnEnd> + Send {
     let guard = TurnGuard { host, id };
     async move {
@@ -45,7 +46,7 @@ pub(crate) fn drive<H: Host>(host: H, id: SpeechId) -> impl Future<Output = Turn
     }
 }
 
-/// How long the log waits for the usage, to store a reply in one write.
+/// How long the log waits for the usage, so that a reply is stored in one write.
 const USAGE_GRACE: Duration = Duration::from_millis(50);
 
 /// Ends the turn if its driver is dropped.
@@ -83,7 +84,7 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
                 if !finish_tools(host, id).await || !is_silent {
                     return TurnEnd::Failed(failure);
                 }
-                // A result has arrived, so there is more to answer.
+                // A result arrived meanwhile, so the model has more to answer.
                 let setup = host.with(|core| {
                     core.discard_answer(id);
                     core.setup.clone()
@@ -107,7 +108,7 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
             Asked::Stopped(Next::RunTools(calls), mut rest, setup) => {
                 let begun = Instant::now();
                 let results = run_tools(host, id, calls, &setup);
-                // Most tools take longer than the rest of the stream, so the usage costs no time.
+                // Most tools take longer than the rest of the stream, so reading the usage costs no time.
                 tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
                 deadlines.after_tools(&setup, begun.elapsed());
                 waits = Backoff::new(host.call_id(), id);
@@ -127,7 +128,7 @@ struct Backoff {
 }
 
 impl Backoff {
-    /// The jitter of calls differs, so that they do not all return at once after an outage.
+    /// The jitter differs between calls, so that they do not all retry at once after an outage.
     fn new(call_id: &CallId, id: SpeechId) -> Self {
         let mut seed = DefaultHasher::new();
         (call_id.as_str(), id).hash(&mut seed);

@@ -31,7 +31,8 @@ pub(crate) trait Ear: Any + Send {
         Ended { end: end_of(end), added_bytes: 0, message: None }
     }
 
-    /// Returns whether the caller waits for the first words of the answer. No background work starts then.
+    /// Returns whether the caller is waiting for the first words of the answer. No background work starts during that
+    /// time.
     fn waits(&self) -> bool {
         false
     }

@@ -11,7 +11,7 @@ pub(crate) enum TurnEnd {
     Answered(StopReason),
     /// The answer was cut off or filtered. Its text is kept and marked, and its tool calls were not run.
     Cut(StopReason),
-    /// The caller interrupted, or nobody listens any more.
+    /// The caller interrupted, or the reader of the reply is gone.
     Interrupted,
     /// The turn failed, so there is no complete answer.
     Failed(TurnFailure),

@@ -35,10 +35,10 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
 /// An event of a call: ids, durations in milliseconds and counts, never words.
 ///
-/// A reply is everything that the model says in one turn, before and after its tool calls. `speech` is the id of the reply,
-/// in a run too, where nothing is spoken.
-/// [`FirstWords`](Self::FirstWords), [`AskedToRepeat`](Self::AskedToRepeat), [`BargedIn`](Self::BargedIn),
-/// [`Heard`](Self::Heard) and [`Closed`](Self::Closed) come only from live calls, the others from runs too.
+/// A reply is everything that the model says in one turn, before and after its tool calls. `speech` is the id of the
+/// reply. A run has such ids too, although nothing is spoken. [`FirstWords`](Self::FirstWords),
+/// [`AskedToRepeat`](Self::AskedToRepeat), [`BargedIn`](Self::BargedIn), [`Heard`](Self::Heard) and
+/// [`Closed`](Self::Closed) come only from live calls, the others also from runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEvent {
@@ -88,7 +88,8 @@ pub enum CallEvent {
         /// The tokens.
         usage: Usage,
     },
-    /// The caller waits for a running reply and hears nothing. Text counts as heard for as long as it takes to say it.
+    /// The caller is waiting for a running reply and hears nothing. Text counts as heard for the time that it takes to
+    /// say it.
     Silence {
         /// The reply.
         speech: SpeechId,
@@ -104,7 +105,7 @@ pub enum CallEvent {
     },
     /// The caller interrupted the assistant.
     BargedIn,
-    /// The session learned how much of a speech the caller heard, or learned it more exactly.
+    /// The session learned how much of a speech the caller heard, or got a more exact report.
     Heard {
         /// The speech.
         speech: SpeechId,
@@ -126,13 +127,13 @@ pub enum CallEvent {
         /// The time since the call.
         after_ms: u32,
     },
-    /// A tool that may act runs although the log has not stored its call yet.
+    /// A tool that may act is running although the log has not stored its call yet.
     ToolUnlogged {
         /// The tool call.
         id: ToolCallId,
     },
-    /// The [`same_act`](crate::model::Tool::same_act) of a tool panicked, so the call counts as another act than earlier
-    /// ones.
+    /// The [`same_act`](crate::model::Tool::same_act) of a tool panicked, so the call counts as the same act as the
+    /// earlier one.
     SameActPanicked {
         /// The tool call.
         id: ToolCallId,
@@ -148,7 +149,7 @@ pub enum CallEvent {
         /// The number of messages that it covers.
         messages: u32,
     },
-    /// A summary ended. An extractive summary that is made because the window is at its limit has no
+    /// A summary ended. An extractive summary that was made because the window is at its limit has no
     /// [`SummaryStarted`](Self::SummaryStarted).
     SummaryEnded {
         /// The outcome.
@@ -157,15 +158,17 @@ pub enum CallEvent {
         after_ms: u32,
         /// The tokens that it used.
         usage: Usage,
+        /// The number of sentences that the check of a model's summary removed, because they held values that nobody said.
+        removed: u32,
     },
-    /// A prompt is longer than the policy's [budget](crate::policy::Policy::with_budget), although its memory has only acts
-    /// and its window only the last turn.
+    /// A prompt is longer than the policy's [budget](crate::policy::Policy::with_budget), although its memory holds
+    /// only acts and its window only the last turn.
     OverBudget {
         /// The length of the prompt, in estimated tokens.
         tokens: u32,
     },
-    /// The model's adapter changed a request so that the provider accepts it. A `tracing` event of level warn names each
-    /// change, and the turn record has them.
+    /// The model's adapter changed a request so that the provider accepts it. A `tracing` event of level warn and the
+    /// turn record name each change.
     Repaired {
         /// The number of changes.
         repairs: u32,
@@ -178,8 +181,8 @@ pub enum CallEvent {
     /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The other
     /// changes stay pending.
     NotSubmitted,
-    /// The level of the log changed: how durable the call's accepted records are, by the least durable one. Records
-    /// that became [dead letters](crate::log::DeadLetter) do not count.
+    /// The durability of the call's accepted records changed. The least durable record decides. Records that became
+    /// [dead letters](crate::log::DeadLetter) do not count.
     LogLevel {
         /// The level. [`Stored`](Durability::Stored) means that the log has everything that was submitted.
         durability: Durability,
@@ -198,10 +201,10 @@ pub enum ReplyEnd {
     /// The model stopped. The reason may be a filter, or a limit that cut the reply off, such as
     /// [`StopReason::MaxTokens`].
     Complete(StopReason),
-    /// The reply was stopped: the caller interrupted, the call was closed, or nobody reads the reply.
+    /// The reply was stopped: the caller interrupted, the call was closed, or the reader of the reply is gone.
     Interrupted,
     /// The turn failed. In a live call, the reply ends with the apology. The failure is `None` if the cause is not a
-    /// failed request, but for example a blank answer.
+    /// failed request, for example if the answer was blank.
     Failed(Option<Failure>),
     /// The caller was not understood and is asked to repeat.
     AskedToRepeat,
@@ -227,8 +230,8 @@ pub enum ToolOutcome {
 pub enum SummaryOutcome {
     /// The summary is in the conversation.
     Applied,
-    /// An extractive summary replaced the summary. The failure is that of the summarizer, or `None` if it was
-    /// pausing after an earlier one, or if the window was at its limit.
+    /// An extractive summary replaced it. The failure is the summarizer's. It is `None` if the summarizer was pausing
+    /// after an earlier failure, or if the window was at its limit.
     Replaced(Option<Failure>),
     /// The covered messages changed, so the summary was dropped.
     Stale,

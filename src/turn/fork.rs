@@ -22,7 +22,8 @@ impl Core {
         fork
     }
 
-    /// Ends the calls that a fork shares with its source and that have no result, because only the source gets it.
+    /// Ends the calls that a fork shares with its source and that have no result, because only the source gets their
+    /// results.
     pub fn end_inherited_calls(&mut self) {
         self.refresh();
         let is_open = |id: &&ToolCallId| self.manager.invoked(id).is_some_and(|(_, is_answered)| !is_answered);

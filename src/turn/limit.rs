@@ -9,10 +9,11 @@ use crate::message::{Outcome, ResultContent, Text, ToolResult};
 const AROUND: usize = 16;
 const LONGEST_TYPE: usize = 100;
 
-/// Returns the result with at most about `max_bytes` of contents. A text at the end says what is left out; the model and the
-/// log get it.
+/// Returns the result with at most about `max_bytes` of contents. A text at the end says how much is left out, for the
+/// model and the log.
 ///
-/// The data of media and documents counts only if `keeps_media` is false. A content store takes it out of the record.
+/// The data of media and documents counts only if `keeps_media` is false; otherwise a content store takes it out of the
+/// record.
 pub(super) fn bounded(result: &ToolResult, max_bytes: usize, keeps_media: bool) -> Cow<'_, ToolResult> {
     let size = |content: &ResultContent| match content {
         ResultContent::Media(_) | ResultContent::Document(_) if keeps_media => AROUND,

@@ -1,4 +1,4 @@
-//! Looks up what became of acts whose outcome is unknown, because another process made them.
+//! Looks up the outcome of acts of another process whose outcome is unknown.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use super::core::{Core, Host};
 use crate::message::{ToolCall, ToolCallId, ToolResult};
 use crate::model::{LookedUp, NoResult, Tool, ToolContext};
 
-/// The pauses before the attempts to look an act up, in seconds. Its request may still be on its way.
+/// The pauses before the attempts to look an act up, in seconds. Its request may still be under way.
 const PAUSES_S: [u64; 9] = [0, 1, 2, 4, 8, 15, 30, 60, 120];
 
-/// Starts to look up the acts that the conversation inherited and whose tools have a handler for it. Each is looked up once.
-/// `upgrade` returns the host as long as somebody uses it.
+/// Starts to look up the inherited acts whose tools have a handler for it. Each is looked up only once. `upgrade`
+/// returns the host while it is in use.
 pub(crate) fn look_up_inherited<H: Host>(host: &H, upgrade: impl Fn() -> Option<H> + Clone + Send + 'static) {
     let (due, limit) = host.with(|core| (core.take_lookups(), core.setup.tool_timeout));
     for (call, tool) in due {

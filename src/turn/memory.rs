@@ -1,4 +1,4 @@
-//! The memory of a request: what it lists, the facts that it has, and its room in the budget.
+//! The memory of a request: the calls that it lists, its facts, and its room in the budget.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,8 @@ impl Core {
         text
     }
 
-    /// Returns whether a window is within its limit, and with the instructions and the shortest memory within the budget.
+    /// Returns whether a window is within its limit, and whether it is within the budget together with the instructions
+    /// and the shortest memory.
     pub(super) fn fits(&self, window: &[Message], instructions: Tokens) -> bool {
         let tokens = self.tokens(window);
         let shortest = || {
@@ -43,8 +44,8 @@ impl Core {
             && self.setup.budget.is_none_or(|most| instructions + tokens + shortest() <= most)
     }
 
-    /// Returns whether a prompt is not longer if the first messages leave the window. The covered messages must be
-    /// [counted](Self::cover). The states of calls that stay in the window are in both prompts.
+    /// Returns whether the prompt does not become longer when the first messages leave the window. The covered messages
+    /// must be [counted](Self::cover). The states of calls that stay in the window are in both prompts.
     pub fn pays(&self, window: &[&Message], messages: usize) -> bool {
         let rest = window.get(messages..).unwrap_or_default();
         self.with_memory(rest, 0, false, &|_| true, |memory| {
@@ -85,7 +86,7 @@ impl Core {
         })
     }
 
-    /// Returns the number of the first message of a window. The memory has those before.
+    /// Returns the number of the first message of a window. The memory covers the messages before it.
     pub(super) fn window_from<'a>(&self, window: impl IntoIterator<Item = &'a Message>) -> u32 {
         let first = window.into_iter().find(|message| !message.is_fake());
         first.map_or_else(|| self.manager.message_count(), |first| first.position().seq())
@@ -105,19 +106,20 @@ impl Core {
         self.covered.update(self.manager.all().map(PlainMessage::message).rev(), first);
     }
 
-    /// Notes what the prompt needs of messages that are about to leave memory.
+    /// Keeps what the prompt needs of messages that are about to leave memory.
     pub fn remember(&mut self) {
         self.refresh();
         self.cover();
         self.find_facts(self.first_uncovered());
     }
 
-    /// Forgets what is needed only of messages in memory.
+    /// Drops what is needed only for messages in memory.
     pub fn released(&mut self) {
         let first = self.manager.all().next().map(|message| message.message().position().seq());
         let first = first.unwrap_or_else(|| self.manager.message_count());
         self.covered.join_before(first);
         self.facts.release(first);
+        self.tools_used.release();
         self.with_ear(|ear, core| ear.released(&core.manager));
     }
 
@@ -137,7 +139,7 @@ impl Core {
         facts.before(u32::MAX).facts().into_iter().chain(self.tools_used.facts()).collect()
     }
 
-    /// Searches the messages before the window that were not searched yet. Later ones may still change.
+    /// Searches the messages before the window that were not searched yet. Later messages may still change.
     fn find_facts(&mut self, window_from: u32) {
         self.facts
             .limit(BYTES_PER_TOKEN.saturating_mul(usize::try_from(self.setup.memory.get()).unwrap_or(usize::MAX)));
@@ -157,8 +159,8 @@ impl Core {
     }
 }
 
-/// Returns the calls whose results follow the caller's last words. The model answers them now, so the memory need not
-/// point to them.
+/// Returns the calls whose results follow the caller's last words. The model answers these results now, so the memory
+/// need not mention them.
 fn results_to_answer<'a>(window: &[&'a Message]) -> HashSet<&'a ToolCallId> {
     let of_user = window.iter().rev().filter(|message| message.role() == Role::User);
     let contents = of_user.flat_map(|message| message.contents().iter().rev());

@@ -1,7 +1,7 @@
 //! The turn engine: it asks the model, runs the tools that the model calls, and asks again until the answer is complete.
 //!
 //! Owns the order of these steps, their deadlines and retries, the content of each request, and the marks and records
-//! of an answer. It knows neither speech nor `conversation::Prompt`. A turn reports to an [`Ear`] and works on a
+//! of an answer. It does not depend on speech or on `conversation::Prompt`. A turn reports to an [`Ear`] and works on a
 //! [`Core`], which a [`Host`] keeps under a lock. The lock is never held across an await. A run polls the engine's
 //! future ([`drive`]); a live call spawns it.
 //!

@@ -14,7 +14,7 @@ use crate::policy::Tokens;
 pub(super) struct Recorder {
     /// When the first request was sent.
     start_ms: i64,
-    /// Their times are relative: to the start of the turn, and within a request to that request.
+    /// The requests. Their times count from the start of the turn, and within a request from that request.
     requests: Vec<RequestRecord>,
     /// The model of the last request.
     model: Option<Text>,
@@ -92,8 +92,8 @@ impl Core {
 
     /// Stores the record of an ended turn.
     ///
-    /// It goes to the turn's last message, else to `fixed`, the message that the ear added, else to the conversation's last
-    /// message.
+    /// It is stored with the turn's last message, else with `fixed`, the message that the ear added, else with the
+    /// conversation's last message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
         let Recorder { start_ms, requests, model: _, fillers, message } = turn.recorder;
         let last = || self.manager.all().next_back().map(|wrapper| wrapper.id());

@@ -35,13 +35,14 @@ impl Core {
         request.inference = setup.inference.clone();
         let turn = self.turn_of(id)?;
         if std::mem::take(&mut turn.needs_room) {
-            // The adapter may have a limit of its own. The tokens of the answer that was cut off are then the limit.
+            // The adapter may have a limit of its own, so the number of tokens at which the answer was cut off is the
+            // limit.
             let max = request.inference.max_tokens.or_else(|| turn.recorder.last_output());
             turn.room = max.map(|max| max.saturating_mul(2));
         }
         request.inference.max_tokens = turn.room.or(request.inference.max_tokens);
         let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
-        // Only an unreported outcome can be told, and then it is news no more.
+        // Only an unreported outcome is news. Once a request contains it, it is not news any more.
         self.news.retain(|id| reports.contains(id));
         let asked_ms = self.manager.ask();
         spans::record_compacted(self.manager.last_summary().is_some());
@@ -66,8 +67,8 @@ impl Core {
             window = self.window();
         }
         let left_out = self.trim(&mut window, instructions);
-        // A request must end with a user message. The last message is the assistant's if the answer was cut off, or
-        // turned out to be heard to its end. The model then continues its own words.
+        // A request must end with a user message. If the last message is the assistant's, because the answer was cut
+        // off or turned out to be heard to its end, the model continues its own words.
         if window.last()?.role() == Role::Assistant {
             let text = if self.news.is_empty() { PLACEHOLDER } else { LATE_RESULT };
             window.push(Message::new(0.into(), Position::message(0), Role::User, text.into(), 0));
@@ -81,7 +82,7 @@ impl Core {
         Some((request, covers))
     }
 
-    /// Returns the system messages of the first request, which stay in the provider's cache, and the later ones.
+    /// Returns the system messages of the first request, which the provider can cache, and the later ones.
     fn system(&mut self) -> (Vec<Text>, Vec<Text>) {
         let texts = self.manager.system_messages().flat_map(|message| message.contents().texts());
         let mut stable: Vec<Text> = texts.filter(|text| !is_blank(text)).cloned().collect();
@@ -97,8 +98,8 @@ impl Core {
         self.manager.messages().map(|wrapper| wrapper.message().clone()).collect()
     }
 
-    /// Adds an extractive summary of all turns but the last, if the memory is not longer then than those turns. Returns
-    /// whether it was added.
+    /// Adds an extractive summary of all turns except the last, if the memory does not then become longer than those
+    /// turns. Returns whether it was added.
     fn summarize_now(&mut self) -> bool {
         self.cover();
         let chosen = self.manager.summarizing_by(|window, cuts| {
@@ -112,14 +113,14 @@ impl Core {
         if is_added {
             let (outcome, usage) = (SummaryOutcome::Replaced(None), Usage::default());
             let after_ms = since(begun_ms, self.now_ms());
-            self.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
+            self.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage, removed: 0 });
         }
         is_added
     }
 
     /// Removes the oldest turns until the window fits, and returns the number of removed messages. The last turn stays.
     ///
-    /// An open tool call can prevent a summary, so the limit needs this second way.
+    /// This is needed because an open tool call can prevent a summary.
     fn trim(&mut self, window: &mut Vec<Message>, instructions: Tokens) -> usize {
         self.cover();
         let all: Vec<&Message> = window.iter().collect();

@@ -11,7 +11,7 @@ use crate::memory::ToolUse;
 use crate::message::{Content, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
 
-/// The reason why the result of a tool was not added.
+/// The reason why a tool result was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResultRefused {
     /// The conversation has no such tool call.
@@ -58,14 +58,14 @@ impl Core {
         let outcome = ToolOutcome::from(&*result);
         self.note_news(&id, outcome);
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
-        // A tool may have acted, so its result must not stay in memory alone.
+        // The tool may have acted, so its result must not stay in memory only.
         self.is_to_be_logged = true;
         self.is_to_be_stored |= self.setup.tools.get(result.name()).is_some_and(|tool| tool.acting.may_act());
         self.results.notify_waiters();
         Ok(())
     }
 
-    /// Returns whether a second result makes known what the first left unknown.
+    /// Returns whether a second result replaces an unknown outcome.
     fn replaces_unknown(&self, result: &ToolResult) -> bool {
         let was_unknown = |known: &ToolResult| ToolOutcome::from(known) == ToolOutcome::Unknown;
         self.manager
@@ -74,7 +74,7 @@ impl Core {
             && ToolOutcome::from(result) != ToolOutcome::Unknown
     }
 
-    /// Notes a result that no turn waits for, so that the caller can be told without having to ask.
+    /// Notes a result that no turn waits for, so that the assistant can report it without being asked.
     fn note_news(&mut self, id: &ToolCallId, outcome: ToolOutcome) {
         let is_awaited = self.turn.as_ref().is_some_and(|turn| turn.awaits.contains(id));
         let says_something = matches!(outcome, ToolOutcome::Succeeded | ToolOutcome::Failed);
@@ -86,8 +86,8 @@ impl Core {
         }
     }
 
-    /// Notes that the caller may not have heard the outcomes of these calls. The outcome of an act is told again, even if
-    /// the caller stays silent.
+    /// Notes that the caller may not have heard the outcomes of these calls. The outcome of an act is reported again,
+    /// even if the caller stays silent.
     pub fn note_untold(&mut self, ids: &[ToolCallId]) {
         for id in ids {
             let Some(used) = self.tools_used.get(id) else { continue };
@@ -98,7 +98,7 @@ impl Core {
         }
     }
 
-    /// Ends a call without a result. A call that has one keeps it.
+    /// Adds an error result to a call, unless it has a result.
     pub(super) fn end_call(&mut self, call: &ToolCall, reason: &NoResult) {
         // The call is in the conversation, so only a second result is refused.
         let _ = self.add_result(&reason.of(call));

@@ -30,9 +30,9 @@ pub(crate) struct Setup {
     pub max_result_bytes: usize,
     pub max_tool_rounds: u32,
     pub max_window: Tokens,
-    /// The maximum memory, without the tokens for acts.
+    /// The maximum length of the memory, without the tokens for acts.
     pub memory: Tokens,
-    /// The maximum of instructions, memory and window.
+    /// The maximum length of instructions, memory and window together.
     pub budget: Option<Tokens>,
     pub fact_finder: Arc<dyn FactFinder>,
     pub contents: Option<Arc<dyn ContentStore>>,

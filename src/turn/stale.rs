@@ -1,21 +1,21 @@
-//! [`Stale`]: changes of the messages from outside the engine, and what the memory takes over of them.
+//! [`Stale`]: changes of the messages from outside the engine, and how the memory follows them.
 
 use super::core::Core;
 use crate::message::{MessageWrapper, PlainMessage};
 
-/// The part of the messages that was changed from outside the engine.
+/// The messages that were changed from outside the engine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Stale {
     #[default]
     Nothing,
     /// Messages were added from this `seq` on.
     From(u32),
-    /// Any message may be another one.
+    /// Any message may have changed.
     All,
 }
 
 impl Core {
-    /// Notes that any messages may have been changed from outside the engine.
+    /// Notes that any message may have been changed from outside the engine.
     pub fn changed(&mut self) {
         self.added_from(0);
         self.stale = Stale::All;
@@ -29,7 +29,7 @@ impl Core {
             Stale::All => Stale::All,
         };
         self.is_to_be_logged = true;
-        // One may be the result of a tool.
+        // One of the messages may be the result of a tool.
         self.results.notify_waiters();
     }
 
@@ -45,7 +45,7 @@ impl Core {
         self.manager.next_seq().saturating_sub(1)
     }
 
-    /// Takes over changes from outside the engine.
+    /// Updates the memory after changes from outside the engine.
     pub(super) fn refresh(&mut self) {
         let manager = &self.manager;
         let first = match std::mem::take(&mut self.stale) {

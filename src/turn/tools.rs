@@ -15,7 +15,7 @@ use crate::memory::{Attempt, ToolUse};
 use crate::message::{Outcome, ToolCall, ToolCallId, ToolResult};
 use crate::model::{NoResult, Tool, ToolContext};
 
-/// How long a tool that may act, but not at most once, waits for the log.
+/// How long a tool that may act, but does not act once, waits for the log.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Starts the calls of an answer and waits for their results.
@@ -35,8 +35,8 @@ pub(super) async fn run_tools<H: Host>(host: &H, turn: SpeechId, calls: Vec<Tool
     }
 }
 
-/// Waits for the tools of earlier turns, so that no failure is told while they run. Their deadlines end the wait. Returns
-/// whether there were any.
+/// Waits for the tools of earlier turns, so that no failure is reported while they run. Their deadlines end the wait.
+/// Returns whether there were any.
 pub(super) async fn finish_tools<H: Host>(host: &H, turn: SpeechId) -> bool {
     let mut has_waited = false;
     let results = host.with(|core| core.results.clone());
@@ -84,8 +84,8 @@ fn start<H: Host>(host: &H, turn: SpeechId, call: ToolCall, setup: &Setup) {
     });
 }
 
-/// Runs a tool in a task that outlives the turn, and adds its result whenever that arrives. The service runs an external
-/// tool.
+/// Runs a tool in a task that outlives the turn, and adds its result whenever it arrives. An external tool is left to
+/// the service.
 fn execute<H: Host>(host: H, turn: SpeechId, call: ToolCall, tool: &Tool, tool_timeout: Duration) {
     if !host.with(|core| core.announce(turn, &call, tool.acting.may_act())) {
         return host.with(|core| core.end_call(&call, &NoResult::Interrupted));
@@ -107,7 +107,7 @@ fn execute<H: Host>(host: H, turn: SpeechId, call: ToolCall, tool: &Tool, tool_t
         let result = match timeout(limit, &mut running).await {
             Ok(result) => result,
             Err(_) => {
-                // The deadline ends the waiting, not the tool.
+                // At the deadline only the waiting ends; the tool continues.
                 host.with(|core| core.end_call(&call, &NoResult::TimedOut));
                 running.await
             }
@@ -149,7 +149,7 @@ impl Core {
     fn key(&self, call: &ToolCall, tool: &Tool, has_panicked: &Cell<bool>) -> String {
         match self.attempt(call, tool, has_panicked) {
             Attempt::First => new_key(),
-            // An error may hide that the request arrived. With the same key, the service acts once at most.
+            // Despite an error, the request may have arrived. With the same key, the service acts at most once.
             Attempt::Failed(_) if !tool.acting.deduplicates_by_key() => new_key(),
             Attempt::Untold(..) if !tool.acting.acts_once() => new_key(),
             Attempt::Failed(key)
@@ -160,16 +160,16 @@ impl Core {
         }
     }
 
-    /// Returns the result of a call that must not run, because another attempt at the same act stands against it.
+    /// Returns the result of a call that must not run because of another attempt at the same act.
     fn refuse(&self, call: &ToolCall, tool: &Tool) -> Option<ToolResult> {
-        // The key of the call was chosen by the same comparisons, so a panic is reported.
+        // The choice of the key made the same comparisons, so a panic is already reported.
         let reason = match self.attempt(call, tool, &Cell::default()) {
             Attempt::Running(_) => NoResult::AlreadyRunning,
             Attempt::Unknown(_) if !tool.acting.may_repeat() => NoResult::EarlierUnknown,
             Attempt::Untold(_, earlier) if tool.acting.acts_once() => {
-                // The same redacted arguments may have been different ones.
+                // Equal redacted arguments may come from different ones, and the comparison may have panicked.
                 let act = self.tools_used.get(&earlier).and_then(ToolUse::act);
-                let is_certain = act.is_some_and(|earlier| is_same(tool, earlier, call, &Cell::default()));
+                let is_certain = act.is_some_and(|earlier| tool.acting.is_same(earlier, call) == Some(true));
                 match self.manager.result_of(&earlier).map(ToolResult::outcome) {
                     Some(Outcome::Success(contents)) if is_certain => return Some(call.success(contents.clone())),
                     _ => NoResult::AlreadyDone,
@@ -209,17 +209,17 @@ impl Core {
     }
 }
 
-/// Returns whether two calls attempt the same act. The later one is a call of `tool`, whose comparison may panic; they do
-/// not attempt the same act then.
+/// Returns whether two calls attempt the same act. The later one is a call of `tool`, whose comparison may panic; they
+/// attempt the same act then, because a second effect is worse than none.
 fn is_same(tool: &Tool, earlier: &ToolCall, later: &ToolCall, has_panicked: &Cell<bool>) -> bool {
     if earlier.name() != later.name() {
         return false;
     }
     let is_same = tool.acting.is_same(earlier, later);
     if is_same.is_none() && !has_panicked.replace(true) {
-        tracing::error!(tool = later.name().as_str(), "`same_act` panicked; the call counts as another act");
+        tracing::error!(tool = later.name().as_str(), "`same_act` panicked; the call counts as the same act");
     }
-    is_same.unwrap_or_default()
+    is_same.unwrap_or(true)
 }
 
 /// Returns 128 random bits as hexadecimal digits.

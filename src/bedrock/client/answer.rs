@@ -24,10 +24,10 @@ use crate::bedrock::profile::Remedy;
 use crate::clock::from_now;
 use crate::model::{Failure, ModelError, ModelEvent, ModelRequest};
 
-/// The time from the stop to the usage and the end of the stream. After it, the connection is not reused.
+/// The maximum time from the stop to the usage and the end of the stream. If it passes, the connection is not reused.
 const USAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A request and its answer. Only [`next`](Self::next) does work, and dropping it cancels the request.
+/// A request and its answer. It works only while [`next`](Self::next) is polled; dropping it cancels the request.
 pub(super) struct Answer {
     client: Client,
     settings: Arc<BedrockSettings>,
@@ -46,7 +46,7 @@ enum State {
     New,
     Prepared(Box<ConverseInput>, Remedy),
     Streaming(Box<Streaming>),
-    /// After the stop. Only the usage may follow.
+    /// The model has stopped. Only the usage may follow.
     Stopped(Box<Streaming>),
     Ended,
 }
@@ -170,7 +170,7 @@ impl Answer {
 
     /// Prepares a refused request once more, in a form that the model may accept.
     ///
-    /// Returns `error` if there is none, or if the request was sent twice.
+    /// Returns `error` if there is no other form, or if the request was already sent twice.
     fn send_again(&mut self, refused: Option<Refused>, error: ModelError) -> Step {
         let Some((refused, request)) = refused.zip(self.request.take()) else { return Err(error) };
         let Some(remedy) = refused.remedy(&request) else { return Err(error) };

@@ -7,17 +7,19 @@ use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
 use aws_sdk_bedrockruntime::config::{Builder, StalledStreamProtectionConfig};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(900);
-/// Covers all attempts.
+/// The timeout of all attempts together.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Configures a client for turns, where a caller waits: one attempt, and 900 ms to connect.
 ///
-/// The SDK's defaults do not suit a phone call: three attempts a second apart, from a retry budget that all clients of the
-/// process share. The conversation retries instead, within the deadlines of the turn, and after errors within a stream
-/// too, which the SDK never retries. The SDK's stalled-stream protection is off, because the conversation bounds each wait
-/// for an event. All other settings stay as they are in `config`. You can change any setting of the returned builder.
+/// The SDK's defaults do not suit a phone call: three attempts a second apart, from a retry budget that all clients of
+/// the process share. The conversation retries instead, within the deadlines of the turn. It also retries after errors
+/// within a stream, which the SDK never does. The SDK's stalled-stream protection is off, because the conversation
+/// limits each wait for an event. All other settings stay as they are in `config`. You can change any setting of the
+/// returned builder.
 ///
-/// `config` must have the credentials and the region. The crate `aws-config` finds them where AWS's tools do:
+/// `config` must have the credentials and the region. The crate `aws-config` finds them in the same places as AWS's
+/// tools:
 ///
 /// ```no_run
 /// # async fn model() -> verbale::bedrock::BedrockModel {

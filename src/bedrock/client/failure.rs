@@ -14,14 +14,14 @@ use super::refused::Refused;
 use super::response::ErrorResponse;
 use crate::model::{Failure, ModelError, Partial, Wait};
 
-/// Returns the refusal of a request that Bedrock finds invalid.
+/// Returns Bedrock's message if it refuses a request as invalid before the answer.
 pub(super) fn sent_refusal<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Option<Refused> {
     let SdkError::ServiceError(service) = error else { return None };
     let is_invalid = service.raw().status().as_u16() == 400 && service.err().code() == Some("ValidationException");
     service.err().message().filter(|_| is_invalid).map(|message| Refused(message.to_owned()))
 }
 
-/// Returns the refusal of a request that Bedrock finds invalid after the head of its answer.
+/// Returns Bedrock's message if it refuses a request as invalid within the answer.
 pub(super) fn streamed_refusal(error: &SdkError<Exception, RawMessage>) -> Option<Refused> {
     match error.as_service_error() {
         Some(Exception::ValidationException(refused)) => refused.message().map(|message| Refused(message.to_owned())),
@@ -29,7 +29,7 @@ pub(super) fn streamed_refusal(error: &SdkError<Exception, RawMessage>) -> Optio
     }
 }
 
-/// Maps an error before the answer.
+/// Maps an error before the answer to an error of the model.
 pub(super) fn send_error<E>(error: SdkError<E, HttpResponse>, received: Partial, waited: Duration) -> ModelError
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,

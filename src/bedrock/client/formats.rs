@@ -1,4 +1,4 @@
-//! Reports attachments that the model gets as text, or with another format than declared.
+//! Reports attachments that the model gets as text, or in another format than declared.
 
 use crate::bedrock::attachment::{Unsupported, unsupported_document, unsupported_media};
 use crate::message::{Content, Document, Media, Message, Outcome, ResultContent, Role, Source, Text};

@@ -1,7 +1,7 @@
 //! [`BedrockModel`]: the [`Model`] port over `aws-sdk-bedrockruntime`.
 //!
-//! Owns the request and its repair, cache points, the events of the answer, the meaning of errors, and the second form of a
-//! refused request. Keeps no state between requests but a counter, has no deadlines, and spawns no tasks.
+//! Owns the request and its repair, cache points, the events of the answer, the meaning of errors, and the second form
+//! of a refused request. Keeps no state between requests except a counter, sets no deadlines, and spawns no tasks.
 
 mod answer;
 mod cache;
@@ -42,18 +42,18 @@ use answer::Answer;
 /// Each request is repaired before it is sent. If there are repairs, the first event of the answer lists them. A
 /// request that cannot be repaired is not sent; the error names the violated rule and its place.
 ///
-/// A request that Bedrock refuses nevertheless is sent once more in another form: in one piece, without cache points, or
-/// with its tool calls and results as texts. So no call stays silent because of a rule that this library does not know.
-/// The change is reported, logged with Bedrock's message, and [counted](Self::resent_requests).
+/// If Bedrock refuses a request nevertheless, it is sent once more in another form: in one piece, without cache points,
+/// or with its tool calls and results as texts. A rule that this library does not know therefore does not silence a
+/// call. The change is reported, logged with Bedrock's message, and [counted](Self::resent_requests).
 ///
-/// Ids and names that the model gives to its tool calls are taken as they are if Bedrock accepts them back. All others are
-/// renamed, always in the same way.
+/// The model's tool call ids and names are kept if Bedrock accepts them back. All others are renamed, always in the
+/// same way.
 ///
 /// An error contains Bedrock's error code, the request id, and Bedrock's message if that cannot quote the request. See
 /// [`ModelError`](crate::model::ModelError).
 ///
-/// Reasoning of the model is dropped. Read the answer to its end, not only to the stop: the usage follows the stop, and
-/// the connection can be reused only after the last event.
+/// Reasoning of the model is dropped. Read the answer to its end, not only to the stop: the usage comes after the stop,
+/// and the connection can be reused only after the last event.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -124,8 +124,8 @@ impl BedrockModel {
 impl BedrockModel {
     /// Returns how many refused requests this model and its clones have sent once more in another form.
     ///
-    /// Each is logged as a warning with Bedrock's message. A number that grows shows that the profile of the model is
-    /// wrong: choose another one, or [`Profile::strict`](super::Profile::strict).
+    /// Each is logged as a warning with Bedrock's message. If the number grows, the profile of the model is wrong:
+    /// choose another one, or [`Profile::strict`](super::Profile::strict).
     pub fn resent_requests(&self) -> u64 {
         self.resent.load(Ordering::Relaxed)
     }

@@ -23,7 +23,8 @@ pub(crate) struct AnswerReader {
     open: BTreeMap<i32, OpenCall>,
     /// The last call, if it has no arguments. The end of the answer may have cut it off.
     empty: Option<UnreadCall>,
-    /// The calls with unreadable arguments. They are reported at the stop, which says whether it cut them off.
+    /// The calls with unreadable arguments. They are reported at the stop, because its reason shows whether they were
+    /// cut off.
     unreadable: Vec<(UnreadCall, String)>,
     received: Partial,
     has_begun: bool,
@@ -114,7 +115,7 @@ impl AnswerReader {
                 _ => {}
             }
         }
-        // If the answer fails, no event is emitted, so nothing counts as received.
+        // If the answer fails, no event is emitted, so no part counts as received.
         events.extend(self.stop(&output.stop_reason).inspect_err(|_| self.received = Partial::default())?);
         events.extend(output.usage.as_ref().map(usage).map(ModelEvent::Usage));
         Ok(events)
@@ -125,7 +126,8 @@ impl AnswerReader {
         (!text.is_empty()).then(|| ModelEvent::Text(Text::from(text)))
     }
 
-    /// Returns the call, unless its arguments are missing or unreadable, after an earlier call without arguments.
+    /// Returns the call, unless its arguments are missing or unreadable. An earlier call without arguments is returned
+    /// before it.
     fn call(&mut self, id: &str, name: &str, input: Input<'_>) -> Result<Vec<ModelEvent>, Failure> {
         let (Some(id), Some(name)) = (call_id(id), tool_name(name)) else {
             return Err(Failure::Malformed("a tool call without a name".to_owned()));
@@ -149,7 +151,7 @@ impl AnswerReader {
         Ok(events)
     }
 
-    /// Returns the call without arguments, if the answer went on after it.
+    /// Returns the call without arguments, if the answer continued after it.
     fn complete_empty(&mut self) -> Option<ModelEvent> {
         let UnreadCall { id, name } = self.empty.take()?;
         self.received.tool_calls += 1;
@@ -198,7 +200,7 @@ enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Returns whether the call has no arguments. A call that was cut off before its arguments looks like this too.
+    /// Returns whether the call has no arguments. A call that was cut off before its arguments also has none.
     fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -207,7 +209,7 @@ impl Input<'_> {
     }
 }
 
-/// Parses arguments. The error quotes none of them.
+/// Parses arguments. The error does not quote them.
 fn arguments(input: &str) -> Result<Value, String> {
     let json: Json = serde_json::from_str(input).map_err(|error| {
         let (line, column) = (error.line(), error.column());

@@ -10,7 +10,7 @@ use crate::model::ModelRequest;
 
 /// The maximum length of a redacted message, in characters.
 const MAX_MESSAGE: usize = 400;
-/// The number of words in a row that are hidden if the conversation has them too.
+/// The number of consecutive words that are hidden if the conversation has them too.
 const RUN: usize = 3;
 
 /// A request that Bedrock refused as invalid, with Bedrock's message, which may quote the request.
@@ -19,7 +19,7 @@ pub(super) struct Refused(pub(super) String);
 impl Refused {
     /// Returns the form in which the request may be accepted, or `None` if there is none.
     ///
-    /// A message without a known remedy is most likely about tools, so these go first.
+    /// A message without a known remedy is most likely about tools, so tools are changed first.
     pub(super) fn remedy(&self, request: &ModelRequest) -> Option<Remedy> {
         let remedy = match known(&self.0) {
             Some(refusal) => refusal.remedy,
@@ -52,8 +52,8 @@ impl Refused {
 
     /// Returns Bedrock's message without words of the conversation, which become `…`.
     ///
-    /// Keeps words of Bedrock's known messages and words that the conversation does not have. Hides three words in a row
-    /// that the conversation has too.
+    /// Keeps words of Bedrock's known messages and words that the conversation does not have. Hides three consecutive
+    /// words if the conversation has them too.
     pub(super) fn redacted(&self, request: &ModelRequest) -> String {
         let said = said(request).to_lowercase();
         let said_words: Vec<&str> = words(&said).map(|(_, word)| word).collect();
@@ -87,7 +87,7 @@ fn is_of_tool(content: &Content) -> bool {
     matches!(content, Content::ToolCall(_) | Content::ToolResult(_))
 }
 
-/// Returns the words of a text with their places: letters and digits in a row.
+/// Returns the words of a text with their places. A word is a run of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_inside = |c: char| c.is_alphanumeric();
     text.split(move |c| !is_inside(c))

@@ -11,7 +11,7 @@ pub(crate) struct ErrorResponse<'a> {
     pub(crate) request_id: Option<&'a str>,
 }
 
-/// A failure from its description.
+/// Makes a failure from its description.
 type MakeFailure = fn(String) -> Failure;
 
 /// Error codes whose messages cannot quote the request, because Bedrock writes them before it reads the request.
@@ -23,7 +23,7 @@ const BEFORE_READING: [&str; 5] = [
     "ExpiredTokenException",
 ];
 
-/// Returns the known refusal with this message. Only its part of the message quotes nothing of the request.
+/// Returns the known refusal with this message. Only its known part of the message is certain not to quote the request.
 pub(super) fn known(message: &str) -> Option<&'static Refusal> {
     refusals().find(|refusal| message.contains(refusal.part))
 }

@@ -54,7 +54,8 @@ pub(super) async fn converse(
     request.send().await
 }
 
-/// Returns whether the request has JSON objects: of tools, model fields or metadata. Only their keys have no fixed order.
+/// Returns whether the request has JSON objects: of tools, model fields or metadata. Only their keys have no fixed
+/// order.
 fn has_objects(input: &ConverseInput) -> bool {
     input.tool_config.is_some() || input.additional_model_request_fields.is_some() || input.request_metadata.is_some()
 }

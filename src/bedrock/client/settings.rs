@@ -14,7 +14,7 @@ use crate::model::Inference;
 
 /// The settings of a [`BedrockModel`](super::BedrockModel): model, inference, cache points, and Bedrock's options.
 ///
-/// There are no timeouts here: a conversation's `Config` bounds each wait for an event.
+/// It has no timeouts: a conversation's `Config` limits each wait for an event.
 ///
 /// ```
 /// use aws_sdk_bedrockruntime::types::{GuardrailStreamConfiguration, PerformanceConfigLatency};
@@ -102,8 +102,8 @@ impl BedrockSettings {
         Self { guardrail: Some(guardrail), ..self }
     }
 
-    /// Sets the [service tier](https://docs.aws.amazon.com/bedrock/latest/userguide/service-tiers-inference.html), such as
-    /// `Priority`. Without one, Bedrock takes its default.
+    /// Sets the [service tier](https://docs.aws.amazon.com/bedrock/latest/userguide/service-tiers-inference.html), such
+    /// as `Priority`. Without a tier, Bedrock uses its default.
     #[must_use]
     pub fn with_service_tier(self, tier: ServiceTierType) -> Self {
         Self { service_tier: Some(tier), ..self }
@@ -126,7 +126,7 @@ impl BedrockSettings {
     }
 
     /// Adds metadata to each request, which Bedrock writes to its invocation logs: at most 16 entries, with 1 to 256
-    /// characters of `[a-zA-Z0-9\s:_@$#=/+,-.]` in a key and at most 256 in a value. Put nothing secret there.
+    /// characters of `[a-zA-Z0-9\s:_@$#=/+,-.]` in a key and at most 256 in a value. Do not put secrets into it.
     #[must_use]
     pub fn with_request_metadata<K: Into<String>, V: Into<String>>(
         mut self,
@@ -136,7 +136,7 @@ impl BedrockSettings {
         self
     }
 
-    /// Sets the options of the request. A stream has its own guardrail, with a mode.
+    /// Sets the options of the request. A stream has a guardrail of its own type, with a mode.
     ///
     /// Returns [`BedrockError`] if the SDK refuses to build an option.
     pub(super) fn apply(&self, input: &mut ConverseInput) -> Result<(), BedrockError> {

@@ -39,7 +39,7 @@ pub(super) const CONVERSE: Profile = Profile {
 /// A family of which only the service's model is known. Only Nova is known to read from S3.
 const NAMED: Profile = Profile { result_status: false, result_images: false, supports_s3: false, ..CONVERSE };
 
-/// Claude from 4.6 on.
+/// Claude from version 4.6 on.
 pub(super) const CLAUDE: Profile = Profile {
     must_end_with_user: true,
     last_text_trimmed: true,
@@ -98,9 +98,9 @@ pub(super) const STRICT: Profile = Profile {
     ..CLAUDE
 };
 
-/// A part of the ids of a family, and its profile. The first row whose part is in an id applies.
+/// Parts of model ids, with the profile of their family. The first row whose part is in an id applies.
 ///
-/// The rows of older Claude models are closed: newer ones refuse what these accept.
+/// Each row of an older Claude model lists only that model, because newer ones refuse what it accepts.
 const FAMILIES: [(&str, Profile); 37] = [
     ("anthropic.claude-v", CLAUDE_3),
     ("anthropic.claude-instant", CLAUDE_3),

@@ -1,8 +1,8 @@
 //! [`Profile`]: the differences between models on Bedrock.
 //!
-//! Owns what is known of models, as data: `service` has what AWS's machine-readable model says for all of them,
-//! `families` the differences by family, and `refusals` the refusals that were seen, each with a date and a link. It
-//! checks and repairs nothing.
+//! Owns the knowledge about models, as data: `service` has the limits of AWS's machine-readable model, which apply to
+//! all models, `families` the differences by family, and `refusals` the observed refusals, each with a date and a link.
+//! It checks and repairs nothing.
 
 mod families;
 mod refusals;
@@ -14,7 +14,7 @@ use super::identifier::Characters;
 
 /// The capabilities and limits of a model on Bedrock.
 ///
-/// [`for_model`](Self::for_model) knows many models. The default has the limits that Converse sets for all models.
+/// [`for_model`](Self::for_model) knows many models. The default has the limits of Converse for all models.
 ///
 /// If Bedrock behaves differently for your model, choose the profile of a model that it resembles, or
 /// [`strict`](Self::strict).
@@ -72,7 +72,7 @@ pub(in crate::bedrock) enum CachePlaces {
     Nowhere,
     /// In the system prompt, and after texts in messages.
     SystemAndTexts,
-    /// After the tools, in the system prompt, and anywhere in messages but after a document that is a text.
+    /// After the tools, in the system prompt, and anywhere in messages except after a document that is a text.
     Everywhere,
 }
 
@@ -103,14 +103,14 @@ impl Default for Profile {
 impl Profile {
     /// Returns the profile of a model, by its id or by the id or ARN of an inference profile.
     ///
-    /// Returns the default if the id does not name the model. The ARN of an application inference profile does not;
-    /// pass the id of its model instead. The default has no cache points.
+    /// Returns the default, which has no cache points, if the id does not name the model. The ARN of an application
+    /// inference profile does not name it; pass the id of its model instead.
     pub fn for_model(model_id: &str) -> Self {
         families::of(model_id)
     }
 
-    /// Returns a profile of a model that refuses whatever any known model refuses, but for tools. Requests that keep it
-    /// are accepted by any model with tools.
+    /// Returns a profile that refuses whatever any known model with tools refuses. Any model with tools accepts a
+    /// request that follows it.
     pub fn strict() -> Self {
         families::STRICT
     }

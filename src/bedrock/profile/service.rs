@@ -1,4 +1,4 @@
-//! Limits of AWS's machine-readable model of Bedrock Runtime, which hold for all models.
+//! Limits in AWS's machine-readable model of Bedrock Runtime, which apply to all models.
 //!
 //! Source: `bedrock-runtime/2023-09-30/service-2.json` of
 //! [botocore](https://github.com/boto/botocore/blob/0e6e2404b85dc336dd2889814e089bde7d1a4c55/botocore/data/bedrock-runtime/2023-09-30/service-2.json),

@@ -1,6 +1,6 @@
 //! [`validate()`]: checks a request against Bedrock's rules.
 //!
-//! The SDK checks none of them. [`Profile`] holds the differences between models.
+//! The SDK does not check any of them. [`Profile`] holds the differences between models.
 
 mod attachments;
 mod cache;
@@ -55,7 +55,7 @@ pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
 
 /// A rule of Bedrock that a request breaks.
 ///
-/// `Display` gives Bedrock's wording. It contains ids of tool calls, but nothing that was said.
+/// `Display` writes Bedrock's wording. It contains ids of tool calls, but no words of the call.
 ///
 /// The rules come from AWS's machine-readable model of the service, from the pages of
 /// [`Message`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html),

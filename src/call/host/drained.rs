@@ -1,4 +1,4 @@
-//! [`Drained`]: what is left after a host was drained.
+//! [`Drained`]: what is left over after a host was drained.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::call::closing::Closed;
 use crate::log::{CallId, LogError, Unstored};
 use crate::message::ToolCallId;
 
-/// The result of draining a [`CallHost`](super::CallHost). Its text is one line for an operator.
+/// The result of draining a [`CallHost`](super::CallHost). `Display` writes one line for an operator.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Drained {

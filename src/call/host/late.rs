@@ -1,10 +1,10 @@
-//! Passes the results of tools on to the call that was opened again while they ran.
+//! Passes late tool results on to a call that was opened again while the tools ran.
 
 use crate::conversation::{Conversation, WeakConversation};
 use crate::message::{ToolCallId, ToolResult};
 use crate::turn::{Core, Host};
 
-/// Adds the results of tools that run on in a closed conversation to the conversation that continues its call.
+/// Adds the results of tools that still run in a closed conversation to the conversation that continues its call.
 pub(super) async fn pass_results(closed: Conversation, current: WeakConversation) {
     let results = closed.with(|core| core.results.clone());
     loop {

@@ -1,7 +1,7 @@
-//! [`CallHost`]: the live calls of a process: opens, resumes, finds, closes and drains them.
+//! [`CallHost`]: opens, resumes, finds, closes and drains the live calls of a process.
 //!
-//! `slots.rs` has the registry: which calls are live, and which ones a task is opening or closing. The host never speaks
-//! to a model and never writes a record.
+//! `slots.rs` has the registry: which calls are live, and which ones a task is opening or closing. The host itself
+//! calls no model and writes no record.
 
 mod drained;
 mod late;
@@ -29,8 +29,8 @@ use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
 
 /// The live calls of a process, by id. Clones are handles of the same host.
 ///
-/// The host opens each call once, even if several tasks ask for it, and keeps it until it is closed. It continues calls
-/// of other processes, and closes all calls before the process stops.
+/// The host opens each call once, even if several tasks request it, and keeps it until it is closed. It can continue
+/// calls of other processes, and closes all calls before the process stops.
 ///
 #[cfg_attr(feature = "testing", doc = "```")]
 #[cfg_attr(not(feature = "testing"), doc = "```ignore")]
@@ -71,9 +71,9 @@ pub struct CallHost {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct HostedCall {
-    /// The live call. Everyone who asks the host for the call gets the same session.
+    /// The live call. All tasks that ask the host for the call get the same session.
     pub session: Arc<CallSession>,
-    /// True if the call existed before: in the log, or live in this host. Then the caller has been greeted already.
+    /// True if the call existed before: in the log, or live in this host. The caller has then already been greeted.
     pub is_resumed: bool,
     /// How the call had ended in the log before it was resumed, for example with the reason `drain` in another process.
     /// Resuming a call removes its end.
@@ -90,12 +90,12 @@ impl CallHost {
     /// `timeout` at most.
     ///
     /// `build` returns a [new](CallBuilder::new) builder with the model and the tools of the call; the host sets its
-    /// log. A live call does not need `build`. A resumed call has its messages and its header from the log. Its other
-    /// writers lose the call, so a call that another process has taken over is taken back. If several tasks ask for a
-    /// call at once, one of them opens it, and the others wait.
+    /// log. It is not called for a live call. A resumed call has its messages and its header from the log. Its other
+    /// writers lose the call, also if they had taken it over from this process. If several tasks request a call at
+    /// once, one of them opens it, and the others wait.
     ///
-    /// Returns [`Closed`] after [`drain`](Self::drain) began, [`InUse`] if another task opens or closes the call for
-    /// longer than `timeout`, [`Log`] with the errors of [`resume`](LogWriter::resume), and the errors of
+    /// Returns [`Closed`] after [`drain`](Self::drain) began, [`InUse`] if another task takes longer than `timeout` to
+    /// open or close the call, [`Log`] with the errors of [`resume`](LogWriter::resume), and the errors of
     /// [`CallBuilder::open`]. If the [log error](ConversationError::log_error) is
     /// [retryable](crate::log::LogError::is_retryable) and the caller cannot wait, [`open`](Self::open) the call
     /// without its past.
@@ -132,12 +132,12 @@ impl CallHost {
         Ok(HostedCall { session, is_resumed: true, ended })
     }
 
-    /// Opens a new call without asking the log, or returns the live call with this id.
+    /// Opens a new call without reading the log, or returns the live call with this id.
     ///
-    /// Use this if the id is certainly new, or if the log is unavailable. If the log turns out to know the call, it
+    /// Use this if the id is certainly new, or if the log is unavailable. If the log turns out to have the call, it
     /// refuses the new records, and [`not_logged`](crate::conversation::Conversation::not_logged) returns its error.
     ///
-    /// Returns the errors of [`open_or_resume`](Self::open_or_resume), and [`InUse`] at once.
+    /// Returns the errors of [`open_or_resume`](Self::open_or_resume), and [`InUse`] without waiting.
     ///
     /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
     pub fn open(
@@ -169,17 +169,18 @@ impl CallHost {
         self.slots.get(call_id)
     }
 
-    /// Returns the live calls, in no order.
+    /// Returns the live calls, in no particular order.
     pub fn calls(&self) -> Vec<Arc<CallSession>> {
         self.slots.all()
     }
 
-    /// Closes a live call and removes it from the host; see [`CallSession::close`], which removes the call, too.
+    /// Closes a live call and removes it from the host, like [`CallSession::close`].
     ///
-    /// If another task is opening or closing the call, waits for that first. Returns `None` if the call is not live.
+    /// If another task is opening or closing the call, waits for that task first. Returns `None` if the call is not
+    /// live.
     ///
     /// Returns [`InUse`] if the other task takes longer than `timeout`, and [`Log`] if a call header cannot hold
-    /// `reason`. The call stays open then.
+    /// `reason`. The call then stays open.
     ///
     /// [`InUse`]: crate::conversation::ConversationErrorKind::InUse
     /// [`Log`]: crate::conversation::ConversationErrorKind::Log
@@ -207,12 +208,12 @@ impl CallHost {
         }
     }
 
-    /// Closes all calls at once, waits until the log has stored everything, and returns what is left. Takes `timeout` at
-    /// most. Running tools get somewhat less than half of it.
+    /// Closes all calls at once, waits until the log has stored everything, and returns what is left. Takes `timeout`
+    /// at most. Running tools get somewhat less than half of it.
     ///
-    /// From the start of this method on, the host opens no calls. Calls that are being opened are closed, too. Each call
-    /// ends with the reason `drain`, and another process can resume it. The log's writer keeps retrying
-    /// what is not stored, as long as the process runs.
+    /// Once this method has begun, the host opens no calls. Calls that are being opened are closed, too. Each call ends
+    /// with the reason `drain`, and another process can resume it. The log's writer keeps retrying unstored changes as
+    /// long as the process runs.
     pub async fn drain(&self, timeout: Duration) -> Drained {
         let deadline = from_now(timeout);
         // The writer reports what it has not stored before the deadline.
@@ -241,7 +242,7 @@ impl CallHost {
     }
 }
 
-/// The longest time that the writer gets to report what it has not stored.
+/// The maximum time for the writer to report what it has not stored.
 const MAX_REPORT: Duration = Duration::from_secs(1);
 
 impl HostedCall {
@@ -250,9 +251,9 @@ impl HostedCall {
     }
 }
 
-/// Waits until the task that opens or closes a call is done.
+/// Waits until the task that opens or closes a call is finished.
 async fn wait(mut done: watch::Receiver<()>, deadline: Instant, call_id: &CallId) -> Result<(), ConversationError> {
-    // Nothing is ever sent: the channel closes when the task is done.
+    // Nothing is ever sent: the channel closes when the task is finished.
     let waited = timeout_at(deadline, done.changed()).await;
     waited.map(drop).map_err(|_| Problem::Busy { call_id: call_id.clone() }.into())
 }

@@ -20,13 +20,13 @@ pub(super) struct Slots(Mutex<State>);
 struct State {
     is_draining: bool,
     by_id: HashMap<CallId, Slot>,
-    /// Closed calls whose tools run on.
+    /// Closed calls whose tools are still running.
     running_on: HashMap<CallId, Conversation>,
 }
 
 enum Slot {
     Live(Arc<CallSession>),
-    /// A task opens or closes the call. The channel closes when the task is done.
+    /// A task is opening or closing the call. The channel closes when the task is finished.
     Busy(watch::Receiver<()>),
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Claim {
     slots: Arc<Slots>,
     call_id: CallId,
     is_kept: bool,
-    /// Dropped after the slot is free, which wakes those who wait.
+    /// Dropped after the slot is free, which wakes the waiting tasks.
     _done: watch::Sender<()>,
 }
 
@@ -150,11 +150,11 @@ impl Slot {
 }
 
 impl Claim {
-    /// Ends the claim with a live session, which leaves the slot when it is closed.
+    /// Ends the claim and puts a live session into the slot. The session leaves the slot when it is closed.
     pub fn keep(mut self, session: &Arc<CallSession>) {
         let (slots, id, weak) = (Arc::downgrade(&self.slots), self.call_id.clone(), Arc::downgrade(session));
         let conversation = session.conversation().downgrade();
-        // A session that could not be closed has it already.
+        // A session that could not be closed already has it.
         session.leave_host.get_or_init(|| {
             Box::new(move || {
                 if let Some(slots) = slots.upgrade() {

@@ -17,13 +17,13 @@ use stop::{Stop, Verdict};
 /// sentences of a text add up to the text, and none is blank; a blank text has none.
 ///
 /// A line break ends a sentence, and so does the end of a list item. Numbers (`3.50`), times (`3 p.m.`), ordinals (`am
-/// 3. Mai`), titles and abbreviations (`Dr.`, `No. 5`, `z.B.`), addresses and ids are never split. In doubt, two sentences
-/// stay together, because a split sentence sounds worse.
+/// 3. Mai`), titles and abbreviations (`Dr.`, `No. 5`, `z.B.`), addresses and ids are never split. If an end is
+/// doubtful, two sentences stay together, because a split sentence sounds worse.
 #[derive(Clone)]
 pub(super) struct Sentences {
-    /// Once the first piece has this many characters, it may end at a comma, so that speech starts early.
+    /// From this many characters on, the first piece may end at a comma, so that speech starts early.
     first_chars: usize,
-    /// Once a piece has this many characters, it ends between two clauses, or else between two words.
+    /// From this many characters on, a piece ends between two clauses, or else between two words.
     max_chars: usize,
     /// The text that is not part of a complete sentence yet.
     held: String,
@@ -173,7 +173,7 @@ impl Sentences {
         self.cut(place)
     }
 
-    /// Returns the held text up to `place`. There is a word before `place` and a visible character after it.
+    /// Returns the held text up to `place`. The text before `place` has a word, and a visible character follows.
     fn cut(&mut self, place: usize) -> Option<String> {
         let rest = self.held.get(place..)?.to_owned();
         self.held.truncate(place);

@@ -19,7 +19,7 @@ pub(super) struct Stop {
 enum Space {
     None,
     Usual,
-    /// French has it before a closing quotation mark.
+    /// A no-break space, which French has before a closing quotation mark.
     NoBreak,
 }
 
@@ -61,10 +61,11 @@ pub(super) enum Verdict {
 }
 
 impl Stop {
-    /// Returns the possible end that `c` after `word` is. `opens` is true if `word` is the first word of the sentence.
+    /// Returns the possible end that `c` makes after `word`. `opens` is true if `word` is the first word of the
+    /// sentence.
     pub fn new(c: char, word: &str, word_before: &str, opens: bool) -> Option<Self> {
         let kind = match c {
-            // Keeps the cost linear for an address with many points.
+            // This keeps the cost linear for an address with many points.
             '.' if word.len() > MAX_ABBREVIATION => Kind::Point,
             '.' => kind_of_point(word, word_before, opens),
             '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Kind::Line,

@@ -2,7 +2,7 @@
 
 use crate::message::Role;
 
-/// The reason why parts do not make a message. The text says what to do and contains nothing of the parts.
+/// The reason why parts do not make a message. The text says what to do, and never quotes the parts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BuildProblem {
     #[error("the message is empty or blank; add a text, media, a document or a tool call")]

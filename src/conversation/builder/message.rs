@@ -21,8 +21,9 @@ use crate::message::{
 /// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not
 ///   copy those of the last message. Neither changes the request to the model.
 /// - **Tool calls** get a unique id: `call_` and a ULID.
-/// - **Media and documents** are shown to models only in messages of the user. Beside a tool call they are the assistant's,
-///   and models get their labels. Build a message of its own for those that the model must see.
+/// - **Media and documents** are shown to models only in messages of the user. In a message with a tool call they
+///   belong to the assistant, and models get only their labels. For attachments that the model must see, build a
+///   separate message.
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
@@ -62,8 +63,8 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// Starts a message of the step after `last`: a message, a draft, a builder or a number. After a message without
-    /// a step, it is step 1.
+    /// Starts a message of the step after `last`, which is a message, a draft, a builder or a number. After a message
+    /// without a step, it is step 1.
     pub fn next_step(last: impl Into<LastStep>) -> Self {
         Self::of_step(last.into().0.saturating_add(1))
     }

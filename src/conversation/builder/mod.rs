@@ -1,6 +1,6 @@
 //! [`MessageBuilder`] and [`ResultBuilder`]: build the messages of a step part by part.
 //!
-//! Owns the step, the policy, the hint and the role that a message gets. Changes no conversation: builders return a
+//! Owns the step, the policy, the hint and the role of a message. Never changes a conversation: builders return a
 //! [`Draft`](crate::message::Draft) for [`MessagesManager::add`](crate::MessagesManager::add).
 
 mod error;

@@ -7,8 +7,8 @@ use crate::message::{
 
 /// Builds the message with the result of one tool call: a user message of the call's step, with the call's id and tool.
 ///
-/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the executor, which runs the tools, makes
-/// the result in place of the tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
+/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the code that runs the tools makes the
+/// result in place of the tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
 /// [`policy`](Self::policy)`(ResultBuilder::RUNTIME)`.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub struct ResultBuilder {
 }
 
 impl ResultBuilder {
-    /// The policy of results that the executor makes in place of a tool.
+    /// The policy of a result that a tool did not return itself.
     pub const RUNTIME: &str = "runtime";
 
     /// Starts the result of a call. The manager gives it the step of the call when it adds the draft.
@@ -56,7 +56,7 @@ impl ResultBuilder {
         self
     }
 
-    /// Sets the policy: the part of the service that made the result, if that is not the tool.
+    /// Sets the policy: the part of the service that made the result, if it is not the tool.
     #[must_use]
     pub fn policy(mut self, name: impl Into<Text>) -> Self {
         self.decision.decided_by = Some(name.into());

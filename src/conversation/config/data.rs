@@ -19,7 +19,7 @@ pub(super) const MAX_TOKENS: &str = "max_tokens";
 pub(super) const STOP_SEQUENCES: &str = "stop_sequences";
 pub(super) const MODEL_FIELDS: &str = "model_fields";
 
-/// The keys that data can set. Tools are functions, which data cannot hold.
+/// The keys that a prompt can set by data. Tools are functions, so they have no key.
 pub(super) const KEYS: [&str; 12] = [
     PROVIDER,
     MODEL,

@@ -3,7 +3,7 @@
 use super::data::KEYS;
 use crate::message::{Text, ToolName};
 
-/// The reason why a configuration is refused. The names in it are the service's own.
+/// The reason why a configuration is refused. Its text contains only names that the service chose.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     #[error("the prompt sets an unknown configuration key {:?}; the keys are {}", key.as_str(), KEYS.join(", "))]

@@ -1,5 +1,4 @@
-//! Configurations on top of each other: the settings of one prompt together, and those of a prompt over the
-//! conversation's.
+//! Combines configurations: the settings of one prompt, and a prompt's settings with the conversation's.
 
 use std::time::Duration;
 

@@ -25,8 +25,8 @@ use crate::turn::{Setup, Tools};
 /// The configuration of a conversation: how runs and live calls take its turns.
 ///
 /// A setting that is not set has its default. A [prompt](super::Prompt) changes settings in code, with
-/// [`Prompt::config`](super::Prompt::config), or by key, with [`Prompt::set`](super::Prompt::set). A prompt that is
-/// refused changes nothing. `Prompt::set` takes these keys; a time is a whole number of milliseconds, above 0:
+/// [`Prompt::config`](super::Prompt::config), or by key, with [`Prompt::set`](super::Prompt::set). A refused prompt
+/// changes nothing. `Prompt::set` takes these keys; a time is a whole number of milliseconds, above 0:
 ///
 /// | key | meaning | default |
 /// | --- | --- | --- |
@@ -49,7 +49,7 @@ pub struct Config {
     provider: Option<Text>,
     model: Option<Text>,
     tools: Tools,
-    /// The tools that a prompt removes from the configuration below it.
+    /// The tools that a prompt removes from the conversation's configuration.
     removed_tools: Vec<ToolName>,
     inference: Inference,
     first_token_timeout: Option<Duration>,
@@ -111,10 +111,10 @@ impl Config {
         Self { inference, ..self }
     }
 
-    /// Sets the maximum time until the first words of an answer; 8 s in a call and 60 s in a run by default. The time that
-    /// tools take does not count; after tools, the time starts again.
+    /// Sets the maximum time until the first words of an answer; 8 s in a call and 60 s in a run by default. It
+    /// excludes the time of tools; after tools, it starts again.
     ///
-    /// Within this time, a request that failed before its first words is sent again, with a growing pause.
+    /// Within this time, a request that failed before its first words is retried, with growing pauses.
     #[must_use]
     pub fn with_first_token_timeout(self, timeout: Duration) -> Self {
         Self { first_token_timeout: Some(timeout), ..self }
@@ -139,8 +139,8 @@ impl Config {
         Self { tool_timeout: Some(timeout), ..self }
     }
 
-    /// Sets the maximum number of rounds of tool calls in a turn; 5 by default. The next request offers no tools, and a
-    /// call that the model makes anyway does not run.
+    /// Sets the maximum number of rounds of tool calls in a turn; 5 by default. The request after the last round offers
+    /// no tools. A call that the model makes anyway does not run.
     #[must_use]
     pub fn with_max_tool_rounds(self, rounds: u32) -> Self {
         Self { max_tool_rounds: Some(rounds), ..self }
@@ -154,7 +154,7 @@ impl Config {
     }
 
     /// Sets the maximum size of a tool's result, in bytes; 64 KB by default, and at most 256 KB, which a log can always
-    /// store. The rest is cut off, and the result says so.
+    /// store. The rest is cut off, and the result ends with a note about it.
     #[must_use]
     pub fn with_max_result_bytes(self, bytes: usize) -> Self {
         Self { max_result_bytes: Some(bytes), ..self }
@@ -200,17 +200,18 @@ impl Config {
     /// Sets whether all messages stay in memory, except those over the limit of a
     /// [registry](crate::conversation::Conversations); false by default.
     ///
-    /// If not, a message is released when a summary covers it and the log has acknowledged it. A conversation without a log
-    /// keeps all. These stay: messages whose tool still runs or whose playback is not reported, for up to eight speeches. A
-    /// report of playback for a released message is ignored. The prompt, the metadata and the facts do not change.
-    /// [`Conversation::whole`](crate::conversation::Conversation::whole) reads released messages from the log.
+    /// With false, a message is released once a summary covers it and the log has acknowledged it. A conversation
+    /// without a log keeps all messages. A message also stays while its tool runs, or while its playback is not
+    /// reported, for up to eight speeches. A report of playback for a released message is ignored. The prompt, the
+    /// metadata and the facts do not change. [`Conversation::whole`](crate::conversation::Conversation::whole) reads
+    /// released messages from the log.
     #[must_use]
     pub fn with_all_messages(self, keep: bool) -> Self {
         Self { keeps_all_messages: Some(keep), ..self }
     }
 
-    /// Returns the provider and the name of the model, or `None` if no prompt chose one; turns then use the first
-    /// model.
+    /// Returns the provider and the name of the chosen model, or `None` if no prompt has chosen one. Turns then use the
+    /// first model.
     pub fn model(&self) -> Option<(&str, &str)> {
         Some((self.provider.as_ref()?.as_str(), self.model.as_ref()?.as_str()))
     }
@@ -220,7 +221,8 @@ impl Config {
         self.tools.all()
     }
 
-    /// Returns the parameters of the turn engine. A caller on the phone waits less patiently than a run.
+    /// Returns the settings of the turn engine. The defaults differ: a caller on the phone waits less patiently than a
+    /// run.
     pub(super) fn setup(&self, is_call: bool) -> Setup {
         let chosen = self.models.find(self.provider.as_ref(), self.model.as_ref()).ok();
         let patience = Duration::from_secs(if is_call { 8 } else { 60 });
@@ -265,7 +267,7 @@ impl Config {
     }
 }
 
-/// Prints the names of models and tools, which are the service's.
+/// Shows the names of models and tools, which the service chose.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")

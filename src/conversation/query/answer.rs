@@ -26,9 +26,9 @@ pub struct Found {
 pub struct LogAnswer {
     /// The messages, in the order of the query.
     pub found: Vec<Found>,
-    /// The contents that the log could not load, if their message matches every other condition of the query: its text
-    /// may be in these contents. Only a log with [offloading](crate::log::Offloading) has any.
+    /// The contents that the log could not load, if their message matches every other condition of the query: the
+    /// searched text may be in these contents. Only a log with [offloading](crate::log::Offloading) reports any.
     pub problems: Vec<(CallId, Problem)>,
-    /// The records that the log has and could not read. Any of them may match.
+    /// The records that the log has but could not read. Any of them may match.
     pub left_out: Vec<(CallId, LeftOut)>,
 }

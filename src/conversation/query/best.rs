@@ -26,12 +26,12 @@ impl Best {
         Self { order: query.order, limit: query.limit, kept: BinaryHeap::new() }
     }
 
-    /// Returns the order. Offer messages in it: after the first that is not wanted, none is.
+    /// Returns the order. If messages are offered in this order, none is wanted after the first that is not.
     pub fn order(&self) -> QueryOrder {
         self.order
     }
 
-    /// Returns whether a message is among the first, if a part with this time determines its place.
+    /// Returns whether a message would be among the first if a part with this time determined its rank.
     pub fn wants(&self, conversation: &CallId, at_ms: i64, id: MessageId) -> bool {
         self.has_room_before(|last, order| order.compare((at_ms, id, conversation), last).is_lt())
     }

@@ -64,7 +64,7 @@ impl<'q> Matcher<'q> {
             && query.turn_end.as_ref().is_none_or(|end| has_turn(message, end))
     }
 
-    /// Returns the time that sorts a message, of its parts that match except for the text.
+    /// Returns the time by which a message is sorted, given its parts that match except for the text.
     pub fn sort_ms(&self, message: &Message) -> Option<i64> {
         self.first(message.parts().filter(|part| self.matches_except_text(message, *part)).map(Part::created_ms))
     }

@@ -1,7 +1,7 @@
 //! Queries over messages, in memory and in a log, with the same results.
 //!
-//! Owns [`HistoryQuery`], the matching, the order of results, and the reading of a log. Knows neither the registry nor
-//! the lock of a conversation; their owners pass messages in.
+//! Owns [`HistoryQuery`], the matching, the order of results, and the reading of a log. It does not depend on the
+//! registry or on the lock of a conversation; their owners pass messages in.
 
 mod answer;
 mod best;

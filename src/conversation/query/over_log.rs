@@ -16,13 +16,12 @@ const CONCURRENCY: usize = 8;
 /// Finds messages in a log. If the log is complete, it finds the same messages as
 /// [`Conversations::query`](super::super::Conversations::query).
 ///
-/// A log has no list of all calls, so `scope` selects them. The function reads whole calls, 8 at a time, and keeps only
-/// the matches in memory; set a limit to query a busy day. A call that is not in the log has no
-/// messages.
+/// A log cannot list all of its calls, so `scope` selects them. The function reads whole calls, 8 at a time, and keeps
+/// only the matches in memory; set a limit to query a busy day. A call that is not in the log has no messages.
 ///
 /// Returns [`Refused`](super::super::ConversationErrorKind::Refused) if the query is invalid, and
-/// [`Log`](super::super::ConversationErrorKind::Log) if a day cannot be listed, or a call cannot be read. A content that
-/// cannot be loaded is no error but one of the answer's [problems](LogAnswer::problems).
+/// [`Log`](super::super::ConversationErrorKind::Log) if a day cannot be listed, or a call cannot be read. If a content
+/// cannot be loaded, the query succeeds and the answer lists a [problem](LogAnswer::problems).
 ///
 /// ```
 /// use verbale::conversation::{HistoryQuery, LogScope, query_log};
@@ -88,7 +87,7 @@ fn read(log: &dyn CallLog, call_id: CallId) -> Read<'_> {
     Box::pin(async move {
         match log.read_call(&call_id).await {
             Ok(call) => Ok((call_id, call)),
-            // Erased since it was listed.
+            // The call was erased after it was listed.
             Err(source) if source.kind() == LogErrorKind::Erased => Ok((call_id, LoggedCall::default())),
             Err(source) => Err(QueryProblem::Read { call_id, source }.into()),
         }

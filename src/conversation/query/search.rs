@@ -46,7 +46,7 @@ impl<'q> Search<'q> {
         timeline.search(manager, conversation, &self.matcher, &mut self.best);
     }
 
-    /// Searches a call from a log, up to `before`. Later messages are in memory, and were searched there.
+    /// Searches a call from a log, up to `before`. Later messages are searched in memory.
     pub fn add_call(&mut self, call_id: &CallId, call: LoggedCall, before: Option<Position>) {
         let is_in_range = |message: &Message| before.is_none_or(|before| message.position() < before);
         self.left_out.extend(call.left_out.into_iter().map(|left_out| (call_id.clone(), left_out)));

@@ -1,4 +1,4 @@
-//! [`History`]: facts about a conversation that stay when its messages leave memory, and the limit on memory.
+//! [`History`]: facts about a conversation that are kept when its messages leave memory, and the limit on memory.
 
 use std::collections::BTreeSet;
 
@@ -35,9 +35,9 @@ pub(in crate::conversation) struct HistoryLimit {
 /// The messages that stay in memory despite the limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::conversation) struct Needed {
-    /// Whether the window and messages that are not logged stay, because a live call uses them.
+    /// Whether a live call uses the conversation, so that the window and messages that are not logged stay.
     pub by_call: bool,
-    /// The number of newest messages that stay: the oldest of them still plays, or has a tool that still runs.
+    /// The number of newest messages that stay. The oldest of them is still being played, or its tool still runs.
     pub newest: usize,
 }
 
@@ -49,7 +49,7 @@ impl History {
         Self { facts: self.left.clone(), left: self.left.clone(), ..Self::default() }
     }
 
-    /// Forgets what holds only for the current list.
+    /// Drops everything that depends on the current list.
     pub fn before_change(&mut self) {
         #[cfg(feature = "query")]
         {
@@ -62,10 +62,10 @@ impl History {
         self.facts.update(manager);
     }
 
-    /// Returns the number of messages to keep and which others may leave now, if any can.
+    /// Returns the number of messages to keep and which of the others may leave now, if any may.
     pub fn prunable(&self, manager: &Manager, needed: Needed, releases: bool) -> Option<HistoryLimit> {
         let limited = self.limited(manager, needed);
-        // The log has what is released, and a summary covers it.
+        // The log has the messages that are released, and a summary covers them.
         let released = (releases && manager.last_summary().is_some())
             .then_some(HistoryLimit { messages: needed.newest, which: Prune::Logged });
         let prunable = |limit: &HistoryLimit| manager.prunable(limit.messages, limit.which).is_some();
@@ -148,7 +148,7 @@ impl History {
 /// Facts about all messages, including those that have left memory.
 #[derive(Clone, Default)]
 struct Facts {
-    /// The last known message that is no summary.
+    /// The last known message, ignoring summaries.
     last: Option<(Position, MessageId)>,
     /// Whether messages left memory before they were counted.
     has_missed: bool,
@@ -162,7 +162,7 @@ struct Facts {
 }
 
 impl Facts {
-    /// Adds new messages. They are at the end of the list, so it reads only that.
+    /// Adds new messages. They are at the end of the list, so only the end is read.
     fn update(&mut self, manager: &Manager) {
         if self.is_replaced(manager) {
             *self = Self::default();

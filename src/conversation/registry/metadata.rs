@@ -9,9 +9,9 @@ use crate::message::Role;
 
 /// Facts about a whole conversation, including messages that have left memory.
 ///
-/// Fakes, which nobody said, do not count. If messages had left memory before the conversation was
-/// [created](crate::conversation::Conversation::from_manager), as in a fork of a pruned conversation, only their number is known,
-/// and fakes among them count.
+/// Fakes, which nobody said, do not count. Exception: if messages had left memory before the conversation was
+/// [created](crate::conversation::Conversation::from_manager), as in a fork of a pruned conversation, only their number
+/// is known, and fakes among them count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -46,13 +46,13 @@ use crate::manager::{MessagesManager, Prune};
 ///
 /// **Limits.** A conversation over its limit is pruned at the end of each change, through any handle, and when a log
 /// [acknowledges](crate::MessagesManager::acknowledge) messages. The oldest messages leave memory and the model's
-/// window; see [`prune`](crate::MessagesManager::prune). The metadata stay complete. A conversation may exceed its
-/// limit, because these never leave: the last summary and the messages after it, and the caller's unanswered message. A
+/// window; see [`prune`](crate::MessagesManager::prune). The metadata stays complete. A conversation may exceed its
+/// limit, because the last summary and the messages after it never leave, nor does the caller's unanswered message. A
 /// tool call leaves only together with its result.
 /// - With a [log](Self::with_log), only acknowledged messages leave, and [`query_with_log`](Self::query_with_log) finds
 ///   them in the log. A writer may [acknowledge](crate::log::WriterSettings::with_acknowledge_at) messages that it has
 ///   accepted or spooled; the query then finds them only once they are stored.
-/// - Without a log, messages that leave are lost. Exception: if the conversation is also in a registry with a log, or
+/// - Without a log, messages that leave are lost. But if the conversation is also in a registry with a log, or
 ///   [logs](Conversation::log) itself, only acknowledged messages leave.
 pub struct Conversations {
     by_id: RwLock<HashMap<CallId, Conversation>>,

@@ -25,7 +25,7 @@ impl Conversations {
         Ok(search.into_found())
     }
 
-    /// Finds messages in memory, and in the log those that have left memory. Without a log, it searches memory only.
+    /// Finds messages in memory, and in the log those that have left memory. Without a log, it searches only memory.
     ///
     /// It reads a call from the log only if messages of it have left memory and may match. It does not look for
     /// conversations that are not in the registry.

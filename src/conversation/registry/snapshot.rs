@@ -9,19 +9,19 @@ use crate::message::{PlainMessage, Position, Record};
 
 /// A conversation at one moment: its metadata, and the records of its messages in memory.
 ///
-/// It is a value for serde, for example as JSON, and it [restores](Self::restore) the conversation. It contains no
+/// Serde serializes it, for example as JSON, and [`restore`](Self::restore) returns the conversation. It contains no
 /// configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     metadata: ConversationMetadata,
     records: Vec<Record>,
-    /// The numbers of the messages that the conversation was restored without.
+    /// The numbers of the messages that the conversation lacks.
     #[serde(default, rename = "leftOut", skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<u32>,
 }
 
 impl Snapshot {
-    /// Restores the conversation, with the time and randomness of the machine. All records count as logged.
+    /// Restores the conversation, with the system's clock and random ids. All records count as logged.
     ///
     /// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
     /// restore such a conversation from its log.
@@ -58,9 +58,10 @@ impl Conversation {
 }
 
 impl Conversations {
-    /// Returns all conversations as JSON Lines: one [`Snapshot`] per line, sorted by id, each taken at one moment.
+    /// Returns all conversations as JSON Lines: one [`Snapshot`] per line, sorted by id. Each snapshot is consistent in
+    /// itself.
     ///
-    /// [`exchange`](crate::exchange) writes single conversations in the formats of others.
+    /// [`exchange`](crate::exchange) writes single conversations in the formats of other systems.
     ///
     /// ```
     /// use verbale::conversation::{Conversations, Snapshot};

@@ -24,8 +24,8 @@ const REPAIR: &str = include_str!("repair.md");
 impl Prompt {
     /// Applies the prompt, runs the conversation, and reads the final text as a `T`.
     ///
-    /// The model gets the JSON Schema of `T`, with the doc comments of its fields. An answer that does not fit goes
-    /// back to the model once, with the reason. The schema, both answers and the reason stay in the conversation.
+    /// The model gets the JSON Schema of `T`, with the doc comments of its fields. If an answer does not fit, the model
+    /// is asked once more and gets the reason. The schema, both answers and the reason stay in the conversation.
     ///
     /// Returns [`NoAnswer`](super::ConversationErrorKind::NoAnswer) if the second answer does not fit either, and the
     /// errors of [`prompt`](Self::prompt).

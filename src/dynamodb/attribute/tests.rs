@@ -131,7 +131,7 @@ fn plain_object_is_never_a_tag() {
     let attribute = image(json.clone(), LEVELS, Form::Plain).unwrap();
     assert_eq!(attribute, map([("$number", text("1.50"))]));
     assert_eq!(json_of(attribute), Ok(json.clone()));
-    // `1.50` would come back as `1.5`, so it is no tag.
+    // DynamoDB would return `1.50` as `1.5`, so it is not a tag.
     let attribute = image(json.clone(), LEVELS, Form::Tagged).unwrap();
     assert_eq!(json_of(attribute), Ok(json));
 }

@@ -8,12 +8,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::AttributeError;
 use crate::dynamodb::{Item, zstd};
 
-/// The only key of a map that stands for a text.
+/// The only key of a map that represents a text.
 pub(super) const ZSTD: &str = "$zstd";
 
-/// A shorter text is easier to read in the table, and saves little.
+/// Shorter texts stay plain: they are easier to read in the table, and compression saves little.
 const LONG_BYTES: usize = 512;
-/// The most bytes of a text that is read, which no frame in an item of 400 KB reaches unless it was made to.
+/// The maximum size of a decompressed text in bytes. Only a malicious frame in an item of 400 KB exceeds it.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The form of the long texts in new items.
@@ -23,7 +23,7 @@ pub(in crate::dynamodb) enum Texts {
     Compressed,
 }
 
-/// Compresses the long texts of a message that get smaller by an eighth at least: its own, and those of tool results.
+/// Compresses a message's own long texts and those of tool results, if this makes them smaller by an eighth at least.
 ///
 /// `attributes` are those of a record. [`json_of`](super::json_of) reads both forms.
 pub(in crate::dynamodb) fn compress_texts(attributes: &mut Item) {
@@ -92,7 +92,7 @@ mod tests {
     fn data_that_looks_like_a_frame_stays_data() {
         let data = json!({"$zstd": {"$bytes": "aGk="}});
         for form in [Form::Plain, Form::Tagged] {
-            // As a map with one key that is a tag, a tagged value has to be wrapped.
+            // A tagged value has to be wrapped, because it is a map with one key that is a tag.
             let json = if form == Form::Plain { data.clone() } else { json!({"$map": data}) };
             assert_eq!(json_of(image(json.clone(), LEVELS, form).unwrap()).unwrap(), json);
         }

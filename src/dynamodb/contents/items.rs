@@ -37,8 +37,8 @@ pub(super) fn keys_of_used(id: ContentId, owner: &Owner) -> Item {
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     pub generation: String,
-    /// The number of puts that found this head. A release deletes the head only if the number has not changed since the
-    /// release looked for uses.
+    /// The number of puts that found this head. A release deletes the head only if this number has not changed since
+    /// the release looked for uses.
     pub puts: u64,
     pub is_uploading: bool,
     /// The hash of the chunks' bytes if they are compressed.
@@ -100,7 +100,7 @@ pub(super) fn uses(id: ContentId, owner: &Owner, put_id: &str) -> [Item; 2] {
 #[derive(Default)]
 pub(super) struct Found {
     pub head: Option<Head>,
-    /// The chunks of the head's generation, and of writes that never finished.
+    /// The chunks of the head's generation, and those of puts that never finished.
     chunks: Vec<Item>,
 }
 
@@ -131,7 +131,7 @@ impl Found {
         self.head.as_ref().filter(|head| !head.is_uploading && self.blob(id, head).is_ok())
     }
 
-    /// Returns the sort keys of the chunks of a generation, and those of all others, which no head names.
+    /// Returns the sort keys of the chunks of a generation, and those of all other chunks, which no head names.
     pub fn split(&self, generation: &str) -> (BTreeSet<String>, BTreeSet<String>) {
         let prefix = prefix_of_chunks(generation);
         self.sort_keys().map(str::to_owned).partition(|key| key.starts_with(&prefix))

@@ -26,7 +26,8 @@ use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
 use crate::log::LogError;
 
-/// The most rounds of a put or release. Each round but the last met another put or release of the same content.
+/// The maximum number of rounds of a put or release. Another round follows only if another put or release of the same
+/// content interfered.
 const MAX_ROUNDS: u32 = 8;
 
 /// A [`ContentStore`] in a table: that of the log, or another one of the same [definition](super::table_definition).
@@ -34,9 +35,9 @@ const MAX_ROUNDS: u32 = 8;
 /// A content is a head and its chunks, in one partition with its uses. The head names its chunks by an id of their own (the
 /// *generation*). It is deleted before them, so a content is either complete or absent.
 ///
-/// A content of one chunk, up to 350 KiB, gets its head last. A larger one gets its head first, marked as uploading, and the
-/// mark is removed last. Until then the content cannot be read, and a put, of any owner and process, sends only the chunks
-/// that are missing. So a put that failed or was cut off continues.
+/// A content of one chunk, up to 350 KiB, gets its head last. A larger one gets its head first, marked as uploading,
+/// and the mark is removed last. Until then the content cannot be read, and any put of it, by any owner and process,
+/// sends only the missing chunks. A put that failed or was cut off can therefore be continued.
 ///
 /// A put first writes its use of the content, then looks for the content, and then adds one to the put count of the
 /// existing head or writes a new head. A release first deletes the use, then looks at the head, then at other uses, and
@@ -44,9 +45,10 @@ const MAX_ROUNDS: u32 = 8;
 /// sees the use, or the put sees that it must write the content again. A use holds the id of its put, so a late release
 /// does not delete a newer use.
 ///
-/// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until another
-/// owner of the same content is released. So may a chunk whose request arrives after the release. Release an owner only
-/// after its last put. The expiry of a call does not reach its contents: release the call after it expires.
+/// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until
+/// another owner of the same content is released. The same applies to a chunk whose request arrives after the release.
+/// Release an owner only after its last put. The expiry of a call does not reach its contents: release the call after
+/// it expires.
 ///
 /// For a content of 2 KB, the first put takes 5 requests and 8 write units, and a put for another owner 3 requests and 5
 /// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. A content of n chunks takes n + 5
@@ -59,7 +61,7 @@ const MAX_ROUNDS: u32 = 8;
 pub struct DynamoContents {
     db: TableClient,
     is_compressing: bool,
-    /// Bytes of chunks that may still be sent at once.
+    /// The bytes of chunks that may be sent in addition to those in flight.
     in_flight: Arc<Semaphore>,
     uploads: Uploads,
 }
@@ -122,8 +124,7 @@ impl DynamoContents {
             self.delete_chunks(id, [sort_key]).await?;
             return Ok(false);
         }
-        // Includes the chunks of puts that ended before their head. A put that is under way finds this head and starts
-        // again.
+        // Includes the chunks of puts that ended before their head. A running put finds this head and starts again.
         self.delete_chunks(id, found.sort_keys()).await?;
         // If the owner was released in the meantime, the chunks may be deleted.
         self.is_use_of(id, owner, &put_id).await
@@ -151,8 +152,8 @@ impl DynamoContents {
             return Ok(true);
         }
         let found = self.find(id, Wanted::Keys).await?;
-        // The second check sees every put that wrote the found chunks or counted itself in the found head, because a put
-        // writes its use first.
+        // The second check sees every put that wrote the found chunks or counted itself in the found head, because a
+        // put writes its use first.
         if self.has_uses(id).await? {
             return Ok(true);
         }
@@ -233,7 +234,7 @@ impl fmt::Debug for DynamoContents {
     }
 }
 
-/// Returns an id for a generation or a put, which no other has.
+/// Returns a unique id for a generation or a put.
 fn new_id() -> String {
     ulid::Ulid(SystemIds.next_id(SystemClock.now_ms())).to_string()
 }

@@ -103,7 +103,7 @@ impl DynamoContents {
 
     /// Writes a chunk, after waiting until its bytes fit among those that are in flight.
     pub(super) async fn put_chunk(&self, id: ContentId, sort_key: &str, bytes: &[u8]) -> Result<(), LogError> {
-        // Never too many for the semaphore, which is never closed.
+        // The count never exceeds the permits of the semaphore, which is never closed.
         let _permit = self.in_flight.acquire_many(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).await;
         let request = self.db.client.put_item().set_item(Some(items::chunk(id, sort_key, bytes)));
         self.db.put(request, || self.subject(id)).await.map(drop)
@@ -129,7 +129,7 @@ impl DynamoContents {
         };
         match self.db.put(request, || self.subject(id)).await? {
             Written::Done(_) => Ok(true),
-            // A client that retries a successful request is refused because of its own head.
+            // If the client retries a successful request, the head that it finds is its own.
             Written::Refused(found) => Ok(found.as_ref().and_then(items::generation) == Some(generation)),
         }
     }

@@ -6,7 +6,7 @@ use crate::contents::{Blob, ContentId};
 use crate::dynamodb::cost::write_units;
 use crate::dynamodb::zstd;
 
-/// The most bytes of a content in one item. Leaves room for the keys within the 400 KB of an item.
+/// The maximum number of bytes of a content in one item. Leaves room for the keys within the 400 KB of an item.
 pub(super) const CHUNK_BYTES: usize = 350 * 1024;
 
 /// The stored form of a content. Two processes may compress differently, so an upload continues only chunks of the same
@@ -41,13 +41,14 @@ impl Stored {
         self.bytes.len() <= CHUNK_BYTES
     }
 
-    /// Returns the hash of compressed bytes; `None` for plain bytes, which the id of the content names.
+    /// Returns the hash of compressed bytes. Returns `None` for plain bytes, because the id of the content is their
+    /// hash.
     pub fn digest(&self) -> Option<String> {
         self.is_compressed.then(|| ContentId::of(&self.bytes).hex())
     }
 }
 
-/// Returns the plain bytes of a zstd frame, or `None` if it is damaged or has not `size` bytes.
+/// Returns the plain bytes of a zstd frame, or `None` if it is damaged or does not have `size` bytes.
 pub(super) fn decompressed(frame: &[u8], size: usize) -> Option<Vec<u8>> {
     zstd::decompressed(frame, size).filter(|plain| plain.len() == size)
 }

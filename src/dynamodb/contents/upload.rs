@@ -17,10 +17,10 @@ use super::{DynamoContents, new_id};
 use crate::contents::{Blob, ContentId, Owner};
 use crate::log::{LogError, LogErrorKind};
 
-/// The number of unfinished uploads that a process remembers. The others read the keys of their chunks again.
+/// The number of unfinished uploads that a process remembers. For others, it reads the keys of their chunks again.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
 
-/// An upload that has begun, as its process knows it.
+/// An upload that has begun, as its process remembers it.
 #[derive(Clone)]
 pub(super) struct Upload {
     put_id: String,
@@ -72,7 +72,7 @@ enum Begun {
 impl DynamoContents {
     /// Stores a content of several chunks. Sends only the chunks that are missing.
     ///
-    /// Returns a retryable error if chunks are left when there is no more time. Chunks that were sent are kept.
+    /// Returns a retryable error if chunks are left when the time is up. Chunks that were sent are kept.
     pub(super) async fn upload(
         &self,
         blob: &Blob,
@@ -146,7 +146,7 @@ impl DynamoContents {
     }
 
     async fn join(&self, id: ContentId, head: Head, put_id: String) -> Result<Begun, LogError> {
-        // From here on, a release that has not seen the use does not delete the head, nor a chunk that is found now.
+        // From here on, a release that has not seen the use deletes neither the head nor a chunk that is found now.
         if !self.count_put(id, &head).await? {
             return Ok(Begun::Lost);
         }

@@ -13,13 +13,13 @@ use crate::dynamodb::{DynamoLog, Item, header, item, keys, log, names, positions
 use crate::log::{CallId, LogError, LogErrorKind, WriterLease};
 use crate::message::Position;
 
-/// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
-/// three passes are usually enough. Each pass fences twice as many messages ahead, so that a writer that is faster than
-/// a pass meets a fence, too.
+/// The maximum number of passes over a call. A writer writes a few times per turn and a pass takes a fraction of a
+/// turn, so two or three passes are usually enough. Each pass fences twice as many messages ahead, so that even a
+/// writer that is faster than a pass meets a fence.
 const MAX_PASSES: u32 = 8;
 
-/// The most fences of one kind. A writer reads the header when it fills a hole, so it also learns there that it has lost
-/// its call.
+/// The maximum number of fences of one kind. Gaps beyond it need no fence: a writer reads the header when it fills one,
+/// and so finds out that it has lost its call.
 const MOST_FENCES: usize = 10_000;
 
 /// The fencing of one call by the candidate of `epoch`.
@@ -38,7 +38,7 @@ pub(super) struct Fenced {
 
 /// One conditional write of a pass.
 enum Step {
-    /// Sets the epoch of an existing item, if the number that grows with its changes, of this name, is the same.
+    /// Sets the epoch of an existing item, if its change counter, which has this name, is still the same.
     Stamp { keys: Item, name: &'static str, revision: Option<AttributeValue> },
     /// Puts a fence at a sort key that is still free.
     Fence { sort_key: String },
@@ -86,7 +86,7 @@ impl Fencing<'_> {
         Ok(live.clone())
     }
 
-    /// Sends the steps of a pass. Goes on after a step that failed, unless most steps fail.
+    /// Sends the steps of a pass. Continues after a failed step, unless most steps fail.
     async fn send_all(
         &self,
         steps: impl Iterator<Item = Step>,
@@ -120,8 +120,8 @@ impl Fencing<'_> {
         })
     }
 
-    /// Returns a fence for each position that an older writer could fill, with so many next messages, unless this epoch has
-    /// one there already.
+    /// Returns a fence for each position that an older writer could fill, including `ahead` next messages, unless this
+    /// epoch already has one there.
     fn fences(&self, visible: &[Item], own_fences: &HashSet<String>, ahead: u32) -> impl Iterator<Item = Step> {
         let taken = positions::of_items(visible);
         let next = positions::next_seq(&taken);

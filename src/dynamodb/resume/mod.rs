@@ -1,72 +1,74 @@
 //! Takeover of a call: look, commit, fence, serve.
 //!
 //! DynamoDB cannot fence a partition, and a transaction that checks the header with each put costs twice as much. A put
-//! therefore checks only its own item, by the conditions in [`rules`](super::rules). A write to an item already stops its
-//! writer, so nothing is written before a takeover is decided, and a candidate that has not served can be taken back from.
+//! therefore checks only its own item, by the conditions in [`rules`](super::rules). Because a write to an item already
+//! stops that item's writer, a candidate writes nothing before it has decided on a takeover, and the writer can take
+//! its call back until the candidate serves.
 //!
-//! The header has the highest `epoch` that a process has taken, the epoch `fenced` since which its writer serves, a
-//! `nonce`, which every write of the header changes, and `taking` while a candidate is at work.
+//! The header has the highest `epoch` that a process has taken, the epoch `fenced` at which its writer began to serve,
+//! a `nonce`, which every write of the header changes, and `taking` while a candidate is taking the call over.
 //!
 //! 1. **Look.** The candidate reads the call and restores it. It writes nothing.
 //! 2. **Commit.** One write, on the condition that the header has the epoch and the nonce of the look. It raises the epoch
 //!    to E, which only this candidate has, and leaves `fenced` and the end of the call as they are.
-//! 3. **Fence.** Each pass reads all items. It *stamps* each message and summary that is shown: sets its epoch to E, if it
-//!    still has its revision. It puts a *fence*, an empty item of epoch E, at each position that the writer could fill: the
-//!    next message, the next summaries, and each that is missing. If a condition fails, the writer was faster, and another
-//!    pass follows. Failed requests are left to the next pass. The items that the last pass read are the call. Meanwhile
-//!    the candidate renews its nonce.
-//! 4. **Serve.** One write, on the condition that the header has epoch E and the candidate's nonce. It sets `fenced` to E
-//!    and removes the end of the call. Nothing is put and nobody is told anything before it.
+//! 3. **Fence.** Each pass reads all items. It *stamps* each message and summary that a read returns: it sets the epoch
+//! to E, if the item still has its revision. It puts a *fence*, an empty item of epoch E, at each position that the
+//! writer could fill: the next message, the next summaries, and each missing one. If a condition fails, the writer was
+//! faster, and another pass follows. Failed requests are left to the next pass. The items that the last pass read are
+//! the call. Meanwhile the candidate renews its nonce.
+//! 4. **Serve.** One write, on the condition that the header has epoch E and the candidate's nonce. It sets `fenced` to
+//! E and removes the end of the call. Before this write, the candidate puts no record and reports no success.
 //!
-//! A candidate that gives up changes the nonce and removes `taking`. A writer that meets a higher epoch holds its records
-//! and reads the header. If `fenced` is not its own, another process serves, and the writer has lost the call. If no
-//! candidate is at work, or its nonce has not changed for a while on the writer's own monotonic clock, the writer
-//! **reclaims** its call: one write, on the condition that epoch and nonce are those it has read and `fenced` is its own.
-//! It takes the next epoch and stamps nothing.
+//! A candidate that gives up changes the nonce and removes `taking`. A writer that meets a higher epoch holds its
+//! records and reads the header. If `fenced` is not its own, another process serves, and the writer has lost the call.
+//! If no candidate is active, or its nonce has not changed for a while on the writer's own monotonic clock, the writer
+//! **reclaims** its call: one write, on the condition that epoch and nonce are those it has read and `fenced` is its
+//! own. It takes the next epoch and stamps nothing.
 //!
 //! # Why it is safe
 //!
-//! *Each step of the header happens once, or never.* Nonces do not return, so a request that is late or repeated finds
-//! another nonce and is refused. A step cannot create a header. If the header has the nonce of a refused step, the step was
-//! made and its answer was lost. Only commits and reclaims raise the epoch, by one, and only a serve sets `fenced`. So no
-//! two processes have the same epoch, `fenced` never exceeds it, and both only grow.
+//! *Each step of the header happens once, or never.* Nonces never repeat, so a request that is late or repeated finds
+//! another nonce and is refused. A step cannot create a header. If the header has the nonce of a refused step, the step
+//! was made and its response was lost. Only commits and reclaims raise the epoch, by one, and only a serve sets
+//! `fenced`. Therefore no two processes have the same epoch, `fenced` never exceeds it, and both only grow.
 //!
 //! *Either the candidate serves or the writer reclaims.* Both change the nonce that the other one's step names. After a
 //! reclaim the header has a higher epoch than the candidate; after a serve, `fenced` is not the writer's.
 //!
-//! *Who serves knows every record that counts as stored.* The writer before it has a lower epoch, and may still send
-//! requests, also late ones:
+//! *The process that serves knows every record that counts as stored.* The writer before it has a lower epoch, and may
+//! still have requests under way, which may land late:
 //!
 //! - A newer revision of an item that was read. The item now has epoch E, so the write is refused. If the write came first,
 //!   the stamp found another revision, and the next pass read it.
 //! - The next message or summary, or a missing one. A fence is there, so the write is refused. If the write came first, the
 //!   fence found it, and the next pass read it.
-//! - Any later message. A writer sends records in the order of its list, so the fence refuses an earlier one first. After
-//!   a dead letter, or with a spool that an earlier process has left, it may send them out of order. Then it reads the
+//! - Any later message. A writer sends records in the order of its list, so the fence refuses an earlier one first.
+//!   After a dead letter, or with a spool of an earlier process, it may send them out of order. It then reads the
 //!   header after the put, and counts the record as stored only if the header still has its epoch: the commit has not
-//!   happened yet, and the passes will read the record. Otherwise nobody reads the item, because its epoch is lower than
-//!   `fenced`, and the new writer may replace it.
+//!   happened yet, and the passes will read the record. Otherwise no read returns the item, because its epoch is lower
+//!   than `fenced`, and the new writer may replace it.
 //!
-//! *A span is one item with several revisions.* It takes the places of all its messages, and a stamp compares `rev`, which
-//! grows with each change. A first write replaces what it finds as a whole: a fence, or an item that no read shows. If it
-//! kept a message of such an item, a read would show what a fenced writer wrote too late. A change of single messages
-//! needs an item that is shown, with an epoch no higher than the writer's, so a stamp stops it, and it brings back no item
-//! that was written too late. Each message that it changes has an older revision there, so it may land late or again.
-//! A writer knows the spans of its call from the read and from its spool, and puts no message of a span on its own in the
-//! order of its list.
+//! *A span is one item with several revisions.* It takes the positions of all its messages, and a stamp compares `rev`,
+//! which grows with each change. The first write of a span replaces the existing item as a whole: a fence, or an item
+//! that no read returns. If it kept a message of such an item, a read would return a message that a fenced writer wrote
+//! too late. A change of single messages requires an item that reads return, with an epoch no higher than the writer's.
+//! A stamp therefore stops the change, and the change cannot bring back an item that was written too late. Each changed
+//! message must have an older revision in the item, so the change may land late or twice. A writer knows the spans of
+//! its call from the read and from its spool, and never puts a message of a span alone in the order of its list.
 //!
-//! *A reclaim loses nothing either.* The stamps and fences of the candidate have a lower epoch than the writer now has. A
-//! stamp changes no revision, and the writer may replace a stamped item by a newer revision of the same message. It may
-//! replace a fence. A stamp or a fence that arrives late does not replace what the writer has written since, which has its
-//! new epoch. Items of its earlier epochs are not older than `fenced`, so every read shows them.
+//! *A reclaim loses nothing either.* The stamps and fences of the candidate have a lower epoch than the writer now has.
+//! A stamp changes no revision, and the writer may replace a stamped item by a newer revision of the same message. It
+//! may also replace a fence. A stamp or a fence that arrives late does not replace later records of the writer, because
+//! they have its new epoch. Items of the writer's earlier epochs are not older than `fenced`, so every read returns
+//! them.
 //!
-//! *Somebody can always go on.* The next candidate has a higher epoch than every item, so it can stamp or fence each
-//! of them. So has the writer after a reclaim.
+//! *A process can always continue.* The next candidate has a higher epoch than every item, so it can stamp or fence
+//! each of them. The same holds for the writer after a reclaim.
 //!
-//! An erasure replaces the header by a mark without an epoch, so each later step is refused. A hold changes the nonce; a
-//! candidate that finds its own epoch in the header goes on with the new nonce. `explorer` runs these rules in every order
-//! of two candidates, a writer with a spool, dead letters, holds, ends and erasures, with requests that land late, again or
-//! never, and with spans. It finds a violation if a rule is left out.
+//! An erasure replaces the header by a mark without an epoch, so each later step is refused. A hold changes the nonce;
+//! a candidate that finds its own epoch in the header continues with the new nonce. `explorer` runs these rules in
+//! every order of two candidates, a writer with a spool, dead letters, holds, ends and erasures, with requests that
+//! land late, twice or never, and with spans. It finds a violation if a rule is removed.
 
 #[cfg(test)]
 mod explorer;
@@ -88,7 +90,7 @@ use fencing::{Fenced, Fencing};
 /// A call whose older writers are fenced.
 pub(super) struct TakenOver {
     pub header: CallHeader,
-    /// How the call had ended. No older writer can end it any more.
+    /// How the call had ended. No older writer can change this any more.
     ended: Option<CallEnd>,
     items: Vec<Item>,
 }
@@ -122,13 +124,13 @@ impl DynamoLog {
         };
         let taken = taken.await;
         if taken.is_err() {
-            // If this fails, too, the older writer takes the call back once it finds this candidate silent.
+            // If this fails as well, the older writer takes the call back once this candidate has been silent.
             let _ = self.step_of_candidate(call_id, candidate.tenure(), TenureStep::GiveUp).await;
         }
         taken
     }
 
-    /// Makes a step of a candidate, with the nonce of a hold that has come since.
+    /// Makes a step of a candidate. If a hold has changed the nonce meanwhile, the step uses the new nonce.
     async fn step_of_candidate(
         &self,
         call_id: &CallId,
@@ -156,7 +158,7 @@ impl DynamoLog {
     }
 
     /// Makes one step of a takeover: a write of the header, on the condition that [`Tenure::after`](crate::log::Tenure)
-    /// has for it.
+    /// allows it.
     pub(super) async fn change_tenure(&self, call_id: &CallId, change: &TenureChange) -> Result<CallHeader, LogError> {
         if change.step == TenureStep::Fence {
             let fenced = Fencing { log: self, call_id, epoch: change.epoch }.run().await?;
@@ -167,7 +169,7 @@ impl DynamoLog {
             Written::Refused(Some(found)) if self.is_live(&found) => {
                 let tenure = header::tenure(&found);
                 match tenure.after(change) {
-                    // The step was made, and its answer was lost.
+                    // The step was made, but its response was lost.
                     Ok(after) if after == tenure => header::from_item(&found)?,
                     Ok(_) => return Err(change.refused(call_id, Refused::Changed, &tenure)),
                     Err(refused) => return Err(change.refused(call_id, refused, &tenure)),
@@ -188,7 +190,7 @@ impl DynamoLog {
         let mut condition = request.get_condition_expression().clone().unwrap_or_default();
         let mut names = vec![("#epoch", names::EPOCH)];
         let mut values = vec![(":nonce", item::text(change.nonce.to_text()))];
-        // A header that was never taken over has no epoch.
+        // A header without an earlier takeover has no epoch.
         condition += if change.epoch == 1 {
             " AND (attribute_not_exists(#epoch) OR #epoch = :epoch)"
         } else {

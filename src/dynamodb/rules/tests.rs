@@ -1,4 +1,4 @@
-//! The conditions against the pure functions, in DynamoDB.
+//! Compares the conditions, in DynamoDB, with the pure functions.
 
 use super::*;
 use crate::dynamodb::table_client::Written;
@@ -88,7 +88,7 @@ async fn conditions_have_the_same_rules_as_the_pure_functions() {
                 let context = format!("{slot:?}, {is_span}, {epoch}, {served}");
                 let may_put = slot.may_put(epoch, served, &'a', 2);
                 let is_late = matches!(slot, Slot::Record { epoch, .. } if epoch < served);
-                // A message does not replace a span that has it, nor the other way round.
+                // A message does not replace a span that has it, nor the reverse.
                 let is_other = matches!(slot, Slot::Record { .. }) && !is_late;
                 let as_message = is_applied(&log, found, put(&lease, "a", 2), false).await;
                 assert_eq!(as_message, may_put && (!is_span || !is_other), "put: {context}");

@@ -45,7 +45,7 @@ fn span_is_stored_as_one_item() {
     assert_eq!(item, own.into_iter().chain(numbers).map(|(name, value)| (name.to_owned(), value)).collect());
 }
 
-/// The item of DynamoDB has 32 levels at most, and one of them is the span's.
+/// An item of DynamoDB has 32 levels at most, and one of them is the span's.
 #[test]
 fn deep_values_fit() {
     let nested = (0..30).fold(json!("core"), |inner, _| json!([inner]));

@@ -73,8 +73,8 @@ enum SourceKind {
 /// - `system` is a string or a list of texts. Each becomes a system message.
 /// - A `content` is a string or a list of blocks: `text`, `image`, `document`, `tool_use` and `tool_result`. A `source` is
 ///   `base64`, `url`, or, for a document, `text`. A `cache_control` belongs to the request and is skipped.
-/// - A `tool_result` with `is_error` holds texts, which become the message of the error. A call whose id belongs to an
-///   answered call gets another id: `call_1-2`.
+/// - A `tool_result` with `is_error` holds texts, which become the message of the error. A call that repeats the id of
+///   an answered call gets a new id, such as `call_1-2`.
 ///
 /// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as
 /// `thinking`, citations or a file stored at Anthropic, or if the conversation refuses a message: a result before its

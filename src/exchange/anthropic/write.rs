@@ -28,12 +28,12 @@ type Blocks<'a> = Vec<(Order, Json<'a>)>;
 /// - Roles alternate and a user message is first. Results open the user message after their calls, and nothing follows
 ///   calls in a message. No text is blank. Arguments that are not an object become `{"arguments": …}`, as for Bedrock.
 /// - Attachments that Anthropic does not accept become a text: `[audio: not available to the model]`.
-/// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role if the hint
-///   is `user` or `assistant`.
+/// - A message without calls and results gets the role of its [role hint](crate::message::Decision::role_hint) if the
+///   hint is `user` or `assistant`.
 ///
-/// [Losses](Export::losses) are the summary; half of a tool pair whose rest is missing; attachments that are left out; labels; the type of data, which is text here;
-/// the type of a failure. Pass the [summary](MessagesManager::last_summary) to the model in an instruction of your own,
-/// marked as data.
+/// [Losses](Export::losses) are the summary; a tool call or result whose other half is missing; attachments that are
+/// left out; labels; the type of data, which is text here; the type of a failure. Pass the
+/// [summary](MessagesManager::last_summary) to the model in an instruction of your own, marked as data.
 pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     losses.note_summary(manager);

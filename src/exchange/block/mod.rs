@@ -1,4 +1,4 @@
-//! A content as an object with `type`, for the formats that do not define one of their own.
+//! A content as an object with `type`, for the formats that define no object of their own.
 //!
 //! | `type` | further keys |
 //! | --- | --- |
@@ -70,7 +70,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Takes the source of the data. A `content_id` beside the data is that of the data.
+    /// Takes the source of the data. A `content_id` beside the data is the id of the data.
     fn source(&mut self, node: &Node<'_, '_>) -> Result<Source, ExchangeError> {
         match (self.url.take(), self.data, self.content_id.take()) {
             (Some(url), None, None) => Ok(Source::Url(url)),

@@ -8,15 +8,15 @@
 //!    "timestamp": "2024-03-15T10:30:02Z"} ]
 //! ```
 //!
-//! - A text holds messages of several conversations. An import orders the messages of each by time, and messages of one
-//!   time by `input_id` or else `message_id`. Each stays a message of its own, even after one of the same role; the
-//!   window shows both as one.
+//! - A text holds messages of several conversations. An import orders the messages of each conversation by time, and
+//!   messages of one time by `input_id` or else `message_id`. The messages are not merged, even if two of one role are
+//!   consecutive; the window shows such messages as one.
 //! - A message may also be a submitted input: `modality_type` is `chat`. Its `input_id` becomes its id if it has no
 //!   `message_id`, and is otherwise kept in the custom data under `chatInputId`. An input may also be in an event,
 //!   under `data`; the `scheduled_time` of the event is then the time of an input without a `timestamp`.
 //! - A message without any time gets the time of the import, and keeps its place among such messages.
-//! - A `message_id` that is a ULID becomes the id of the message. Any other is kept in the custom data under
-//!   `chatMessageId`, and exported from there. A message without one gets an id.
+//! - A `message_id` that is a ULID becomes the id of the message. Any other `message_id` is kept in the custom data
+//!   under `chatMessageId`, and exported from there. A message without a `message_id` gets a new id.
 //! - A missing `conversation_id` is `default`. `metadata` is the custom data of the message.
 //! - `content` is a text, or a list of blocks: `text`; `image`, `audio` and `video` with the `source` `url`, `base64`
 //!   (under `data`), or `content_id` (in a content store), and `mime_type`, `id` and `prompt_hint` if known; `document`
@@ -49,5 +49,5 @@ const MESSAGE_ID: &str = "chatMessageId";
 /// The key of the custom data that keeps the `input_id` of a message that also has a `message_id`.
 const INPUT_ID: &str = "chatInputId";
 
-/// The conversation of a message that names none.
+/// The conversation of a message without a `conversation_id`.
 const DEFAULT_CONVERSATION: &str = "default";

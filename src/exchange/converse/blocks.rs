@@ -94,7 +94,7 @@ pub(super) fn read<W: MessageWrapper>(
     }))
 }
 
-/// Reads a block that a message and a result have in common.
+/// Reads a block of a kind that both messages and results can hold.
 fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
     Ok(match kind {
         "text" => ResultContent::Text(node.text()?),

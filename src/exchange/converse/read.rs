@@ -25,8 +25,8 @@ struct Message<'a> {
 /// - Each text of `system`, and each message of role `system`, becomes a system message.
 /// - Blocks are `text`, `image`, `video`, `audio`, `document`, `toolUse` and `toolResult`. Their `format` becomes a MIME
 ///   type. A `source` is bytes in base64 or an `s3Location`. A `cachePoint` belongs to the request and is skipped.
-/// - A `toolResult` with the `status` `error` must hold one text. A call whose id belongs to an answered call gets
-///   another id: `call_1-2`.
+/// - A `toolResult` with the `status` `error` must hold one text. A call that repeats the id of an answered call gets a
+///   new id, such as `call_1-2`.
 ///
 /// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as
 /// `reasoningContent`, `citationsContent`, the owner of a bucket or the context of a document, or if the conversation

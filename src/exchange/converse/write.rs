@@ -18,13 +18,13 @@ const UNTITLED: &str = "document";
 /// Consecutive messages of one role become one. A document without a title gets the name `document`. The export always
 /// leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and their parts.
 ///
-/// The export leaves out results without their calls, and calls whose result may be in a missing message. It repairs nothing
-/// else, so Bedrock may refuse it. For a request, use the [window](MessagesManager::to_raw) of a
-/// manager of `BedrockMessage`s.
+/// The export leaves out results without their calls, and calls whose result may be in a missing message. It repairs
+/// nothing else, so Bedrock may refuse it. For a request, use the [window](MessagesManager::to_raw) of a manager of
+/// `BedrockMessage`s.
 ///
-/// [Losses](Export::losses) are summaries; text that was not heard; half of a tool pair; attachments that are not the user's, that are neither
-/// bytes nor at an `s3://` URL, or whose MIME type has no format in Converse; labels; the type of a failure and whether to
-/// retry; bytes in data.
+/// [Losses](Export::losses) are summaries; text that was not heard; a tool call or result without its other half;
+/// attachments outside user messages, with a source other than bytes or an `s3://` URL, or with a MIME type that has no
+/// format in Converse; labels; the type of a failure and whether to retry; bytes in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let (mut system, mut messages) = (Items::default(), Items::default());

@@ -12,10 +12,10 @@
 //!
 //! - `timestamp` is the time at which the message was added, in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339). It
 //!   is truncated to milliseconds.
-//! - `message_id` is the id of the message, or of the [part](crate::message::Part) of a merged one. `confidence` is that of
-//!   the part, if known. Both may be missing; the message then gets an id. Consecutive lines with one `message_id` are the
-//!   contents of one part. Consecutive messages of one role are merged again, so that an export without losses comes back
-//!   as an equal conversation.
+//! - `message_id` is the id of the message, or of the [part](crate::message::Part) of a merged one. `confidence` is the
+//!   confidence of the part. Both may be missing; the message then gets a new id. Consecutive lines with one
+//!   `message_id` are the contents of one part. Consecutive messages of one role are merged again, so that an import of
+//!   an export without losses returns an equal conversation.
 //! - `content` is a text, or `image`, `audio` or `video` with one of `content_id` (in a content store), `url` and `data`
 //!   (base64), and `mime_type`, `id` and `prompt_hint` if known. Several contents of one line, such as those of an
 //!   instruction, are a list. A `content_id` beside `data` is not kept.
@@ -26,10 +26,10 @@
 //!   `text/plain`, or `{"type":"document"}` with its data as media have it. In lines of other roles, a document is a
 //!   content `{"type":"document"}` with its `title`.
 //! - An `assistant` line without `content` means that the assistant only called tools. Such a line adds nothing.
-//! - The `content` of a `result` is like that of a message, or `{"type":"json"}` with its data under `json`. A list holds
-//!   several parts, or none. A failed result has `error`, with `error_type` and `retryable` if known. A content beside an
-//!   error is appended to it, because the model gets one text of a failed call.
-//! - A line of role `supervisor` is a system message. The role `system` is read as the same.
+//! - The `content` of a `result` is like that of a message, or `{"type":"json"}` with its data under `json`. A list
+//!   holds several parts, or none. A failed result has `error`, with `error_type` and `retryable` if known. A content
+//!   beside an error is appended to it, because the model gets one text of a failed call.
+//! - A line of role `supervisor` or `system` is a system message. An export writes `supervisor`.
 //!
 //! An export always leaves out fakes, marks, decisions, custom data, and all times but the creation of each part. Only
 //! records keep them.

@@ -14,8 +14,8 @@ use crate::message::{
 
 /// Exports the conversation.
 ///
-/// [Losses](Export::losses) are summaries, text that was not heard, bytes in data, and half of a tool pair: results without
-/// their calls, and calls whose result may be in a missing message.
+/// [Losses](Export::losses) are summaries, text that was not heard, bytes in data, results without their calls, and
+/// calls whose result may be in a missing message.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let (mut lines, mut losses) = (String::new(), Losses::default());
     each_message(manager, &mut losses, |message, contents, losses| {

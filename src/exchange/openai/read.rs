@@ -70,8 +70,8 @@ struct Called<'a> {
 /// - `system` and `developer` become system messages. A `user` message after results of tools is merged with them.
 /// - `content` is a text or a list of parts: `text`, `refusal` (which becomes a text), `image_url` (a `data:` URL becomes
 ///   bytes with a MIME type; `detail` is kept), `input_audio`, and `file` with its data.
-/// - `arguments` of a call are JSON in a string; an empty one is `{}`. A call whose id belongs to an answered call gets
-///   another id: `call_1-2`. A result is paired by `tool_call_id` and gets the name of its call.
+/// - `arguments` of a call are JSON in a string; an empty one is `{}`. A call that repeats the id of an answered call
+///   gets a new id, such as `call_1-2`. A result is paired by `tool_call_id` and gets the name of its call.
 ///
 /// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as a
 /// `name` or the value of an unknown key, or if the conversation refuses a message: a result before its call, a second
@@ -152,7 +152,7 @@ fn add_result<W: MessageWrapper>(
     importer.add(node, Role::User, vec![result.into()])
 }
 
-/// Returns a part of a message as a part of a result. Every part that is read can be one.
+/// Returns a part of a message as a part of a result. A result can hold every part that this format reads.
 fn result_part(content: Content) -> Option<ResultContent> {
     match content {
         Content::Text(text) => Some(ResultContent::Text(text)),

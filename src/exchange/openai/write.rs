@@ -18,8 +18,8 @@ use crate::message::{
 /// - System messages are `system`. A message of several texts has them as parts.
 /// - The export holds only complete pairs: a call that has a result, and the result directly after it as a `tool` message.
 ///   An empty result is `""`.
-/// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role, unless the
-///   hint is `tool`.
+/// - A message without calls and results gets the role of its [role hint](crate::message::Decision::role_hint), unless
+///   the hint is `tool`.
 /// - The export always leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and
 ///   their parts.
 ///
@@ -45,7 +45,7 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
 /// is blank. Attachments that OpenAI does not accept become a text: `[image: not available to the model]`. The role hint
 /// applies as in [`export`].
 ///
-/// [Losses](Export::losses) are as in [`export`]. The summary is among them: pass
+/// [Losses](Export::losses) are as in [`export`]. They include the summary: pass
 /// [`last_summary`](MessagesManager::last_summary) to the model in an instruction of your own, marked as data.
 pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();

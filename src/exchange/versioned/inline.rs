@@ -1,4 +1,4 @@
-//! The results that are written beside their calls.
+//! The results that are written in the items of their calls.
 
 use std::collections::HashMap;
 

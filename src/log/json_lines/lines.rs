@@ -78,8 +78,8 @@ pub(super) struct Lines {
 
 /// Reads the file of a call without its damaged records.
 ///
-/// Fails if the last header cannot be read or is that of another call, because it says who writes the call, and if no line
-/// can be read. The error does not quote a line.
+/// Fails if the last header cannot be read or belongs to another call, because the header names the writer of the call,
+/// or if no line can be read. The error does not quote a line.
 pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<Lines> {
     let mut call = Call::default();
     let (mut end, mut damaged, mut lost_header) = (0, Vec::new(), None);

@@ -23,23 +23,23 @@ use lines::Lines;
 /// A log in a directory: one file per call, one line per record.
 ///
 /// This log suits development, services that keep their log on the host, and inspection with a pager and `jq`. Each
-/// file contains [records](Record) in their JSON form, and a line `{"call": …}` for the header each time it is set; the
-/// last header and the newest revision of each message count. Files are append-only. A last line that a crash has torn is
-/// ignored, and the next write cuts it off. A damaged line before it is [left out](LoggedCall::left_out), unless it is the
-/// last header or nothing else can be read. Files are readable by their owner only (0600) where the system supports it.
-/// Any call id gives a safe file name: `CA1` is in `call-+c+a1.jsonl`.
+/// file contains [records](Record) in their JSON form, and a line `{"call": …}` for each version of the header. The
+/// last header and the newest revision of each message count. Files are append-only. A last line that a crash has torn
+/// is ignored, and the next write cuts it off. A damaged line before it is [left out](LoggedCall::left_out), unless it
+/// is the last header or nothing else can be read. Files are readable by their owner only (0600) where the system
+/// supports it. Every call id has a safe file name: `CA1` is in `call-+c+a1.jsonl`.
 ///
 /// **This log blocks.** The futures do their work in the first poll and need no async runtime. On a runtime, await them
 /// where blocking is allowed. A put reads the file of the call first, which takes about 1 ms for 1,000 records. A list
 /// reads every file.
 ///
-/// Several processes may use one directory, on a file system with locks. A process that meets another one's write to the
-/// same call does not wait; it gets a [retryable](LogError::is_retryable) error.
+/// Several processes may use one directory, on a file system with locks. If another process is writing to the same
+/// call, a write does not wait; it returns a [retryable](LogError::is_retryable) error.
 ///
 /// An expired call is neither read nor listed, but its file stays. A call that was never opened does not expire.
 ///
-/// Erasing a call truncates its file to one line that records the erasure, and waits for the disk. Freed blocks on the
-/// disk itself are out of reach.
+/// Erasing a call truncates its file to one line that records the erasure, and waits for the disk. The disk may still
+/// hold the old contents in freed blocks.
 #[derive(Debug)]
 pub struct JsonLines {
     directory: PathBuf,
@@ -55,8 +55,8 @@ impl JsonLines {
         Self { directory: directory.into(), fsync: false, turn: Mutex::default(), clock: Arc::new(SystemClock) }
     }
 
-    /// Sets whether each write waits for `fdatasync`; off by default. A write without it survives the end of the process,
-    /// and with it also the loss of the host.
+    /// Sets whether each write waits for `fdatasync`; off by default. Without it, a write survives the end of the
+    /// process; with it, also the loss of the host.
     #[must_use]
     pub fn with_fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
@@ -166,7 +166,7 @@ impl CallLog for JsonLines {
             })?;
             let now_s = self.now_s();
             let page = query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s)));
-            // Each of the pages meets them; the first one reports them.
+            // Every page reads the unreadable headers; only the first page reports them.
             Ok(if query.after.is_none() { CallPage { unreadable, ..page } } else { page })
         })
     }
@@ -179,7 +179,7 @@ impl CallLog for JsonLines {
             let mut file = CallFile::lock(&path).map_err(failed)?;
             let mut text = Vec::new();
             file.read_to_end(&mut text).map_err(failed)?;
-            // A file that cannot be read as a call is erased, too.
+            // A file that cannot be read as a call is erased as well.
             if let Ok(Some(header)) = lines::find_header(&text)
                 && header.is_held()
             {

@@ -171,7 +171,7 @@ fn damaged_record_is_left_out_and_the_others_are_read() {
     for (bad, position, is_left_out) in [
         (damaged("caller's", "caller's\""), 1, true),
         (damaged("\"message\":{", "\"message\":["), 1, true),
-        // An older revision than the readable one is not missed.
+        // An older revision than the readable one does not count as missing.
         (record(0, 1).replace("timing", "tim\"ing"), 0, false),
         (record(0, 2).replace("timing", "tim\"ing"), 0, true),
         // A line without its position is the record that is missing between the others.

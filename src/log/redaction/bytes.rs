@@ -3,10 +3,10 @@
 use super::Redaction;
 use super::found::Found;
 
-/// Of this many bytes of a text, one may be a control character.
+/// At most one of this many bytes of a text is a control character.
 const BYTES_PER_CONTROL: usize = 100;
 
-/// The text in bytes that are text by their MIME type or by their content.
+/// The text of bytes whose MIME type or content is text.
 pub(super) struct Decoded<'a> {
     bytes: &'a [u8],
     encoding: Encoding,
@@ -27,7 +27,7 @@ impl<'a> Decoded<'a> {
         Some(Self { bytes, encoding, text })
     }
 
-    /// Returns the bytes with all replacements. Other bytes are kept, also invalid ones.
+    /// Returns the bytes with all replacements. Bytes outside the redactions stay as they are, even invalid ones.
     pub fn rewrite(&self, found: &Found) -> Vec<u8> {
         let mut rewritten = Vec::with_capacity(self.bytes.len());
         let mut chars = chars(self.bytes, self.encoding);
@@ -92,7 +92,7 @@ fn encoding(bytes: &[u8], mime_type: Option<&str>) -> Option<Encoding> {
     (mime_type.is_some_and(is_text_type) || is_text()).then_some(Encoding::Utf8)
 }
 
-/// Returns true if bytes of this MIME type are text. Parameters do not count.
+/// Returns true if bytes of this MIME type are text. Parameters are ignored.
 fn is_text_type(mime_type: &str) -> bool {
     let name = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|suffix| name.ends_with(suffix))

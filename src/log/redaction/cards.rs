@@ -20,13 +20,13 @@ const TAILS: [usize; 2] = [4, 7];
 ///   Mastercard, American Express, Discover, Diners Club, JCB, UnionPay, Maestro, Mir, RuPay, UATP and smaller ones.
 /// - White space, invisible characters, punctuation such as `- . , / _`, tags such as `[noise]`, and filler words such as
 ///   `uh`, `and` or `dann` may separate the digits. Any other word or character ends the number, as does `:`.
-/// - A number starts and ends at a separator, a letter or the end of the digits. Of digits in one piece, two or more
-///   numbers in a row are found, and a number before its expiry date.
+/// - A number starts and ends at a separator, a letter or the end of the digits. Digits without separators may hold
+///   several numbers in a row, or a number before its expiry date.
 /// - If several readings are valid, each is redacted: at most the last four digits of a card remain in any of them.
 /// - Digits of all scripts count, and digits as words (`four`, `double one`, `forty-one`) in English, German, French,
 ///   Spanish, Italian and Portuguese. Tens count in English only. A word becomes one `*` for each of its digits.
 ///
-/// Of other numbers with 16 digits, one in thirty passes all checks by chance, and is redacted.
+/// About one in thirty other numbers with 16 digits passes all checks by chance, and is redacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CardNumbers;
 
@@ -48,8 +48,8 @@ fn find_cards(run: &[Symbol], found: &mut Vec<Redaction>) {
     let ends = ends(run, &lengths);
     let mut is_start: Vec<bool> = run.iter().map(|digit| digit.is_first).collect();
     let mut is_masked = vec![false; run.len()];
-    // From left to right, so that the kept digits of a number are tried as a start, too. Then a second redaction of the
-    // result finds nothing.
+    // From left to right, so that the last four digits of one number can also start another. Redacting the result again
+    // then finds nothing.
     for (from, lengths) in lengths.iter().enumerate() {
         if !is_start.get(from).is_some_and(|is_start| *is_start) {
             continue;
@@ -236,7 +236,7 @@ mod tests {
             ("vier eins eins eins 1111 eins eins eins eins 1111", "* * * * **** * * * * 1111"),
             ("quatro um um um 1111 1111 um um um um", "* * * * **** **** um um um um"),
             ("4111 1111 1111 1 double one one", "**** **** **** 1 double one one"),
-            // Of a word that has one of the last four digits and others, all digits are masked.
+            // If a word has one of the last four digits and others, all of its digits are masked.
             ("4111 1111 111 double one double one one", "**** **** *** ** double one one"),
         ] {
             assert_eq!(written(said), left, "{said}");

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// The longest local part and domain, in bytes, of [RFC 5321](https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1).
+/// The maximum length of a local part and of a domain, in bytes, by [RFC
+/// 5321](https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1).
 const LONGEST_LOCAL: usize = 64;
 const LONGEST_DOMAIN: usize = 255;
 
@@ -26,7 +27,7 @@ const JOINS: &[&str] = &[
     "trattino",
     "hífen",
 ];
-/// The last labels of domains that a spoken address may have.
+/// The top-level domains that a spoken address may have.
 const ENDINGS: &[&str] = &[
     "com", "org", "net", "edu", "gov", "info", "biz", "io", "co", "eu", "de", "at", "ch", "fr", "be", "es", "it", "pt",
     "br", "mx", "uk", "us", "ca", "ie", "nl",

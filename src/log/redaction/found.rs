@@ -12,7 +12,7 @@ const NOTHING_LEFT: &str = "***";
 pub(super) struct Found(Vec<Redaction>);
 
 impl Found {
-    /// Returns the first range that is not a range of `text` as an error.
+    /// Returns the first invalid range as an error.
     pub fn new(text: &str, mut redactions: Vec<Redaction>) -> Result<Self, Range<usize>> {
         for Redaction { range, .. } in &redactions {
             if text.get(range.clone()).is_none() {
@@ -85,8 +85,8 @@ impl Found {
         rewritten.into()
     }
 
-    /// Returns where the first `bytes` bytes of the text end in the rewritten text. If they end within a redaction, that
-    /// is before its replacement.
+    /// Returns where the first `bytes` bytes of the text end in the rewritten text. A prefix that ends within a
+    /// redaction ends before its replacement.
     pub fn map_prefix(&self, bytes: usize) -> usize {
         let (mut removed, mut added) = (0, 0);
         for Redaction { range, replacement, .. } in self.0.iter().take_while(|found| found.range.start < bytes) {

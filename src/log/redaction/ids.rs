@@ -1,4 +1,4 @@
-//! Numbers of persons in eight countries.
+//! National identification numbers of eight countries.
 
 use super::patterns::{is_after, prefix};
 use super::scan::Symbol;
@@ -123,7 +123,7 @@ fn is_ssn(written: &[u8], text: &str, run: &[Symbol]) -> bool {
     is_issued && (is_grouped || is_named(text, run, &["social", "ssn"]))
 }
 
-/// Portugal: a check digit, which one in eleven numbers has, so that the name is needed.
+/// Portugal: a check digit, which one in eleven numbers has by chance, so the name of the number must come before it.
 fn is_nif(written: &[u8], text: &str, run: &[Symbol]) -> bool {
     let Some(digits) = digits(written) else { return false };
     let sum: u32 = digits.iter().zip((2..=9).rev()).map(|(digit, weight)| digit * weight).sum();

@@ -28,7 +28,7 @@ pub(crate) use redact::{redact_call, redact_header};
 
 use crate::message::Text;
 
-/// The kind of a redaction whose redactor names none.
+/// The kind of a redaction without a kind of its own.
 const OTHER: &str = "other";
 
 /// A part of a text that must not be stored, and its replacement.
@@ -61,13 +61,13 @@ impl Redaction {
 /// Finds text that must not be stored. Closures are redactors, too.
 ///
 /// The writer's task calls a redactor with one text at a time. A slow redactor delays the logging of all calls. A
-/// redactor must not wait for another task. A redactor should return the same result for the same text, because a
-/// record that is written twice must be equal both times.
+/// redactor must not wait for another task. It should return the same result for the same text, because a record that
+/// is written twice must be equal both times.
 pub trait Redactor: Send + Sync {
     /// Returns the parts of `text` that must not be stored, in any order. Overlapping ranges are removed together and
     /// replaced by the replacement of the longest.
     ///
-    /// Returns an error if the text cannot be checked. The message is not stored then. The error becomes part of the
+    /// Returns an error if the text cannot be checked. The message is then not stored. The error becomes part of the
     /// log's errors and must not contain the text.
     fn find(&self, text: &str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>>;
 }

@@ -30,9 +30,9 @@ pub enum Pattern {
     /// Telephone numbers: with `+` or `00`; in North America in groups of 3, 3 and 4; elsewhere with a leading 0 in groups;
     /// and any number of 7 to 15 digits after a word such as `phone` or `Handy`.
     Phone,
-    /// Numbers of persons: US social security number, UK National Insurance number, German tax id, French NIR, Italian
-    /// codice fiscale, Spanish DNI and NIE, Portuguese NIF, Brazilian CPF. Check digits are verified. Numbers without
-    /// any are found in their usual groups, or after their name.
+    /// National identification numbers: US social security number, UK National Insurance number, German tax id, French
+    /// NIR, Italian codice fiscale, Spanish DNI and NIE, Portuguese NIF, Brazilian CPF. Check digits are verified.
+    /// Numbers without check digits are found in their usual groups, or after the name of the number.
     NationalId,
 }
 

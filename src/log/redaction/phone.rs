@@ -96,7 +96,7 @@ fn groups<'a>(text: &'a str, run: &[Symbol]) -> Vec<Group<'a>> {
     groups
 }
 
-/// Returns the number of digits of the most groups that are a number.
+/// Returns the digits of as many groups as form a number.
 fn longest(groups: &[Group], is_number: impl Fn(&[Group]) -> bool) -> Option<usize> {
     let counts = (1..=groups.len()).rev();
     let found = counts.filter_map(|count| groups.get(..count)).find(|groups| is_number(groups))?;
@@ -114,7 +114,7 @@ fn is_north_american(run: &[Symbol], groups: &[Group]) -> bool {
     [skipped, skipped + 3].iter().all(|at| run.get(*at).is_some_and(|digit| digit.c >= b'2'))
 }
 
-/// A leading 0, nine to twelve digits, and the same gap between all groups but the first two.
+/// A leading 0, nine to twelve digits, and the same gap between all groups except the first two.
 fn is_national(run: &[Symbol], groups: &[Group]) -> bool {
     let total: usize = groups.iter().map(|group| group.length).sum();
     let [_, _, rest @ ..] = groups else { return false };

@@ -19,24 +19,25 @@ const PANICKED: &str = "its redactor panicked; return an error instead of panick
 pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; do not replace keys, types or attributes \
      of a record, and do not use them as replacements";
 
-/// Returns the record as it may be stored: the same message at the same position and revision, without the text that
-/// `redactor` finds. If the redactor finds nothing, the result equals the record and shares its texts.
+/// Returns the record in the form that may be stored: the same message at the same position and revision, without the
+/// text that `redactor` finds. If the redactor finds nothing, the result equals the record and shares its texts.
 ///
 /// - **The texts of a message** are passed joined by spaces, because one sentence often arrives in pieces. The heard
 ///   part ends after the same words as before. If it ended within a removed part, it ends before the replacement.
-/// - **Passed one by one** are titles, prompt hints, MIME types and URLs; bytes of documents and media that are text by
-///   their MIME type or their content, in UTF-8, UTF-16 or an encoding like Latin-1; arguments, results and errors of
-///   tools; custom data; and fields of newer writers. A nested value is passed in pieces: each key, each string, and each number as its digits. A
-///   number with a redaction becomes a string. Keys that are equal after redaction are numbered.
-/// - **Never passed** are ids of messages, tool calls and contents, and names of tools, because records refer to each
-///   other by them; roles, times and attributes; and other bytes. Contents that are already in a content store are out
-///   of reach, so redact before contents are offloaded.
+/// - **One by one**, the redactor gets titles, prompt hints, MIME types and URLs; bytes of documents and media that are
+///   text by their MIME type or their content, in UTF-8, UTF-16 or an encoding like Latin-1; arguments, results and
+///   errors of tools; custom data; and fields of newer writers. A nested value is passed in pieces: each key, each
+///   string, and each number as its digits. A number with a redaction becomes a string. Keys that are equal after
+///   redaction are numbered.
+/// - **The redactor never gets** ids of messages, tool calls and contents, and names of tools, because records refer to
+///   each other by them; roles, times and attributes; and other bytes. It cannot reach contents that are already in a
+///   content store, so redact before contents are offloaded.
 ///
 /// The [kinds](super::Redaction::with_kind) of the redactions are reported in the record's
 /// [metadata](crate::message::Metadata::redacted).
 ///
-/// Each message is redacted alone. A number that is spread over two messages is therefore not found. Neither is a
-/// number whose first part was written before the caller said the rest.
+/// Each message is redacted alone. A number that is spread over two messages is therefore not found, nor is a number
+/// whose first part was written before the caller said the rest.
 ///
 /// ```
 /// use verbale::log::{CardNumbers, Redaction, redact};
@@ -57,7 +58,8 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 /// # Ok(()) }
 /// ```
 ///
-/// Returns [`Refused`](LogErrorKind::Refused) if the redactor fails, panics or returns an invalid range, or if the result is not a valid record. The record must not be stored then.
+/// Returns [`Refused`](LogErrorKind::Refused) if the redactor fails, panics or returns an invalid range, or if the
+/// result is not a valid record. The record must not be stored then.
 pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, LogError> {
     let redacting = Redacting::new(Subject::Message(record.id()), redactor);
     let contents = redacting.contents(record)?;
@@ -88,7 +90,7 @@ pub(crate) fn redact_header(header: CallHeader, redactor: &dyn Redactor) -> Resu
     })
 }
 
-/// Returns the arguments of a tool call as the log has them. Returns `None` if nothing is redacted, or if the redactor
+/// Returns a tool call with the arguments that the log has. Returns `None` if nothing is redacted, or if the redactor
 /// fails, because then the log has no record of the call.
 pub(crate) fn redact_call(call: &ToolCall, redactor: &dyn Redactor) -> Option<ToolCall> {
     Redacting::new(Subject::ToolCall(call.id().clone()), redactor).tool_call(call).ok().flatten()

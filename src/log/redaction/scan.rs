@@ -1,6 +1,6 @@
 //! [`runs`]: the digits of a text, and optionally its letters, without what separates them.
 //!
-//! This module owns the rules for what may stand between two digits of one number. Each redactor of this crate uses them.
+//! This module owns the rules for what may separate two digits of one number. Each redactor of this crate uses them.
 
 use super::words::{self, Meaning};
 use crate::message::is_blank_char;
@@ -22,7 +22,7 @@ pub(super) struct Symbol {
 /// Whether letters belong to the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Letters {
-    /// A word that is no part of a spoken number ends a run.
+    /// A word that is not part of a spoken number ends a run.
     End,
     /// Only a long word ends a run.
     Keep,
@@ -33,7 +33,7 @@ const LONGEST_PART: usize = 8;
 /// The length of the longest tag of a speech recognition, such as `[unintelligible]`.
 const LONGEST_TAG: usize = 20;
 
-/// Calls `each` with the symbols between two characters or words that end a number.
+/// Calls `each` with each run of symbols that nothing but separators interrupts.
 ///
 /// White space, invisible characters, `- . , / _ ( )` and similar punctuation, hesitations and short filler words separate
 /// symbols. Digits of all scripts count, and spoken ones such as `four` and `double four`. Takes time linear in the text.
@@ -222,7 +222,7 @@ fn is_digit(c: char) -> bool {
 fn is_separator(c: char) -> bool {
     match c {
         '-' | '.' | ',' | '/' | '_' | '(' | ')' | '\'' | '"' | '|' | '\\' | '~' | '·' | '•' | '…' => true,
-        // Dashes, slashes, quotes, and the key around the digit of an emoji.
+        // Dashes, slashes, quotes, and the enclosing keycap of a digit emoji.
         '\u{2010}'..='\u{2019}'
         | '\u{2212}'
         | '\u{2044}'

@@ -13,11 +13,11 @@ pub(super) enum Meaning {
     Teen(u8),
     /// A multiple of ten. A digit may follow.
     Tens(u8),
-    /// The next digit occurs so many times.
+    /// The number of times that the next digit occurs.
     Times(u8),
     /// 1 in Portuguese, a hesitation in English.
     Um,
-    /// A word that may stand between two digits of one number.
+    /// A word that may come between two digits of one number.
     Filler,
 }
 

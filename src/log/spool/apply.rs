@@ -165,7 +165,8 @@ impl<'a> Tables<'a> {
     }
 
     fn forget(&mut self, call_id: &CallId) -> Result<(), Fault> {
-        // This is needed even if the spool does not hold the call: freed pages may contain stored records of it.
+        // This is needed even if the spool does not hold the call, because freed pages may contain stored records of
+        // it.
         self.meta.insert(IS_SCRUB_DUE, 1)?;
         let Some(call) = self.call(call_id)? else { return Ok(()) };
         let call_number = call.number;

@@ -46,7 +46,7 @@ pub(crate) enum SpoolChange {
     },
     /// A dead letter is removed if it has this revision.
     Discard(CallId, RecordKey),
-    /// The call is erased. No byte of it remains in the file, nor of any record that was freed before.
+    /// The call is erased. No byte of it remains in the file, nor of any freed record.
     Forget(CallId),
 }
 
@@ -77,9 +77,9 @@ pub(crate) struct SpooledCall {
     pub opening: Option<CallHeader>,
     /// The end that has to be stored.
     pub call_end: Option<CallEnd>,
-    /// The header that the log refuses, and why.
+    /// The header that the log refuses, with the reason.
     pub refused_header: Option<(CallHeader, Box<str>)>,
-    /// The end that the log refuses, and why.
+    /// The end that the log refuses, with the reason.
     pub refused_end: Option<(CallEnd, Box<str>)>,
     /// The records that have to be stored, by position, with their size in bytes of JSON.
     pub records: Vec<(RecordKey, u64)>,
@@ -89,10 +89,9 @@ pub(crate) struct SpooledCall {
     pub spans: Vec<Span>,
 }
 
-/// A part of a call that will never be stored as it is, kept with the reason: the log refuses it for good, or it cannot
-/// be redacted.
+/// A part of a call that the log refuses for good, or that cannot be redacted, kept with the reason.
 ///
-/// [`LogWriter`](crate::log::LogWriter) lists the dead letters, stores them after all, and discards them.
+/// [`LogWriter`](crate::log::LogWriter) can list dead letters, retry them, and discard them.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
@@ -100,7 +99,7 @@ pub struct DeadLetter {
     pub call_id: CallId,
     /// Why the part will never be stored.
     pub reason: Box<str>,
-    /// The record; `None` if the part is the header or the end of the call. Set another one to repair it.
+    /// The record; `None` if the part is the header or the end of the call. Change it to repair the dead letter.
     pub record: Option<Record>,
     /// The header of the call, if the log refused it. To repair it, [open](crate::log::LogWriter::open) the call with
     /// another one.
@@ -108,7 +107,7 @@ pub struct DeadLetter {
     /// The end of the call, if the log refused it.
     pub call_end: Option<CallEnd>,
     /// True if the record could not be [redacted](crate::log::WriterSettings::with_redactor). It then contains the full
-    /// conversation text, must not be stored as it is, and was only ever in memory.
+    /// conversation text, must not be stored as it is, and has never left memory.
     pub is_unredacted: bool,
 }
 
@@ -130,7 +129,7 @@ impl DeadLetter {
         Self { call_id, reason, record: None, header: None, call_end: None, is_unredacted: false }
     }
 
-    /// Returns the tombstone of the record, for a conversation that is restored from these records without it.
+    /// Returns an entry for the records that a restored conversation lacks, unless `records` has the record.
     pub(crate) fn left_out(&self, records: &[Record]) -> Option<LeftOut> {
         let record = self.record.as_ref()?;
         let has = |other: &Record| other.id() == record.id() && other.revision() >= record.revision();

@@ -1,9 +1,9 @@
 //! [`Commit`]: the number of a spool's last commit, which a file beside the spool keeps as well.
 //!
-//! Damage or an old copy can take a database back to an earlier commit, and no checksum within the database finds that.
-//! So each commit has a number, and the counter file has the number of the last commit that was reported as made. It is
-//! written after the commit. A crash between both leaves a spool that is newer than its counter, which is right. A spool
-//! that is older than its counter has lost commits.
+//! Damage or an old copy can take a database back to an earlier commit, and no checksum within the database detects
+//! that. Each commit therefore has a number, and the counter file has the number of the last commit that was reported
+//! as successful. The counter is written after the commit. A crash between the two leaves a spool that is newer than
+//! its counter, which is valid. A spool that is older than its counter has lost commits.
 
 use sha2::{Digest, Sha256};
 
@@ -24,8 +24,8 @@ const MAGIC: [u8; 8] = *b"vrblspl1";
 /// The bytes of a slot: magic, spool, number, flag, and their hash.
 const SLOT: usize = 64;
 const HASHED: usize = 32;
-/// The distance of the two slots. They alternate and are in different blocks of the disk, so that a torn write leaves
-/// the older one.
+/// The distance between the two slots. Writes alternate between them. They are in different blocks of the disk, so that
+/// a torn write leaves the older slot intact.
 const DISTANCE: usize = 4096;
 /// The longest counter file.
 pub(crate) const MAX_COUNTER: usize = DISTANCE + SLOT;

@@ -113,7 +113,7 @@ impl Home for FileHome {
         let mut file = unpoisoned(&self.counter);
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(0))?;
-        // A longer file is none of ours, and is refused as damaged.
+        // A longer file is not a counter file, and is refused as damaged.
         (&mut **file).take(MAX_COUNTER as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
@@ -152,8 +152,8 @@ fn metadata(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Distinguishes a file from another one that has taken its name: device and inode. Other systems than Unix do not
-/// replace files that are in use.
+/// The identity of a file, by which a file is distinguished from another one with the same name: device and inode. Only
+/// Unix replaces files that are in use.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity(#[cfg(unix)] (u64, u64));
 
@@ -177,11 +177,11 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A file that is synced only if changes have to survive the loss of the host.
+/// A file that is synced only if changes must survive the loss of the host.
 ///
-/// Writes of a killed process stay in the system's cache, in order, so `kill -9` needs no sync: redb writes pages and
-/// header of a commit before it reports success, never overwrites pages of the previous commit, and detects missing
-/// pages by checksum. redb's own locks are not forwarded, because the store has locked the file.
+/// Writes of a killed process stay in the system's cache, in order, so surviving `kill -9` needs no sync. redb writes
+/// pages and header of a commit before it reports success, never overwrites pages of the previous commit, and detects
+/// missing pages by checksum. redb's own locks are not forwarded, because the store has locked the file.
 #[derive(Debug)]
 struct FileStore {
     file: FileBackend,

@@ -29,7 +29,7 @@ pub(crate) trait Home: Debug + Send + Sync {
     /// the name.
     fn is_in_place(&self) -> Result<bool, Fault>;
 
-    /// Creates an empty database beside the current one, and drops an earlier one that was not kept.
+    /// Creates an empty database beside the current one. Removes an earlier one that was never put in its place.
     fn fresh(&self) -> Result<Database, Fault>;
 
     /// Replaces the current database by the fresh one.
@@ -44,7 +44,7 @@ pub(crate) trait Home: Debug + Send + Sync {
 
 pub(crate) fn open_database(backend: impl StorageBackend) -> Result<Database, Fault> {
     let mut builder = Builder::new();
-    // The check reads every page, so that a damaged file is refused now and not read in part later.
+    // The check reads every page, so that a damaged file is refused when it is opened.
     builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
     Ok(builder.create_with_backend(backend)?)
 }

@@ -46,18 +46,18 @@ use tables::Totals;
 /// Where the system supports it, only the owner can read the file and its counter file `….counter` (mode 0600), and a
 /// directory that the spool creates (0700). One process can open it at a time: both files are locked.
 ///
-/// The counter file has the number of the last commit. So a spool is [refused](super::LogErrorKind::Damaged) if it is
-/// damaged or missing, if damage took it back to an earlier commit, or if it is an old copy; it is never read in part.
-/// Without [`with_fsync`](SpoolSettings::with_fsync) the loss of the host may cause such damage. The error says how to
-/// continue with the records that are left.
+/// The counter file has the number of the last commit. [`open`](Self::open) therefore
+/// [refuses](super::LogErrorKind::Damaged) a spool that is damaged or missing, one that damage took back to an earlier
+/// commit, and an old copy; it never reads a part of one. Without [`with_fsync`](SpoolSettings::with_fsync), the loss
+/// of the host may cause such damage. The error says how to continue with the remaining records.
 ///
-/// A file that is deleted while it is in use is written again with all its records at the next commit or read. If another
-/// file has its name, the spool accepts no records until that file is moved away; the writer stores them in the log
-/// meanwhile. [`Status::trouble`](super::Status::trouble) reports both.
+/// If the file is deleted while it is in use, the next commit or read writes it again with all its records. If another
+/// file has its name, the spool accepts no records until that file is moved away; meanwhile the writer stores them
+/// directly in the log. [`Status::trouble`](super::Status::trouble) reports both.
 ///
-/// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. A file
-/// without pending records is rewritten when it is opened. When a call is erased, the file is rewritten at once without
-/// any byte of the call. Freed blocks on the disk itself are out of reach.
+/// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. Opening a
+/// file without pending records rewrites it. Erasing a call rewrites the file at once without any byte of the call. The
+/// disk may still hold the old contents in freed blocks.
 ///
 /// ```
 /// use verbale::log::{Spool, SpoolSettings};
@@ -90,9 +90,9 @@ struct Open {
 impl Spool {
     /// Opens or creates a file, and reads all of it to check its integrity.
     ///
-    /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, missing or older than its counter, not a
-    /// spool, or has a newer format, and [`NeedsOperator`](super::LogErrorKind::NeedsOperator) if it is in use, cannot be
-    /// created or written, or is encrypted with another key.
+    /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, missing or older than its counter, is
+    /// not a spool, or has a newer format. Returns [`NeedsOperator`](super::LogErrorKind::NeedsOperator) if the file is
+    /// in use, cannot be created or written, or is encrypted with another key.
     pub fn open(path: impl AsRef<Path>, settings: SpoolSettings) -> Result<Self, LogError> {
         let path = path.as_ref();
         let home = FileHome::new(path.to_owned(), settings.fsync).map_err(|fault| fault.at(path))?;
@@ -128,15 +128,15 @@ impl Spool {
         self.pending_bytes().saturating_add(self.dead_letter_bytes()).saturating_add(bytes) <= self.settings.max_bytes
     }
 
-    /// Returns true if operations block on a disk and belong on a thread for blocking work.
+    /// Returns true if operations block on a disk, so that they must run on a thread for blocking work.
     pub(crate) fn is_on_disk(&self) -> bool {
         self.home.is_on_disk()
     }
 
     /// Makes all changes in order, or none of them. They are durable when this returns.
     ///
-    /// After an error their state is unknown: commit the same changes again. The caller need not open the spool again.
-    /// Forgetting a call rewrites the whole file.
+    /// After an error their state is unknown: commit the same changes again; the next commit opens the spool again if
+    /// necessary. Forgetting a call rewrites the whole file.
     pub(crate) fn commit(&self, changes: &[SpoolChange]) -> Result<(), LogError> {
         let erases = changes.iter().any(|change| matches!(change, SpoolChange::Forget(_)));
         self.with_open(|open| {
@@ -156,7 +156,8 @@ impl Spool {
         unpoisoned(&self.trouble).take()
     }
 
-    /// Reads, and writes a deleted file again if possible. The open file can be read whatever has happened to its name.
+    /// Reads, and first writes a deleted file again if possible. The open file can be read even if it has lost its
+    /// name.
     fn read<T>(&self, read: impl FnOnce(&Open) -> Result<T, Fault>) -> Result<T, LogError> {
         self.with_open(|open| {
             self.keep_in_place(open).unwrap_or_else(|fault| self.report(fault));
@@ -164,8 +165,8 @@ impl Spool {
         })
     }
 
-    /// Drops the database after an error of the store, because redb refuses further work. The next operation opens it
-    /// again.
+    /// Drops the database after an error of the store, because redb then refuses further work. The next operation opens
+    /// it again.
     fn with_open<T>(&self, act: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<T, LogError> {
         let mut slot = unpoisoned(&self.open);
         let acted = match slot.take().map_or_else(|| self.opened(), Ok) {
@@ -210,7 +211,7 @@ impl Spool {
         Ok(open)
     }
 
-    /// Replaces the file by a new one with the same records and no freed bytes.
+    /// Replaces the file by a new one with the same records and without freed bytes.
     fn rewrite(&self, open: &mut Open) -> Result<(), Fault> {
         open.database = self.copied(Some(&open.database), &open.sealing, open.commit)?;
         Ok(())

@@ -16,7 +16,7 @@ use crate::log::{CallEnd, CallHeader, CallId, LogError, Span};
 use crate::message::{Position, Record};
 
 impl Spool {
-    /// Notices a file that was deleted or replaced.
+    /// Checks whether the file was deleted or replaced.
     pub(crate) fn look(&self) -> Result<(), LogError> {
         self.read(|_| Ok(()))
     }
@@ -31,8 +31,8 @@ impl Spool {
         self.read(|open| dead_letters(open, Some(call_id), usize::MAX))
     }
 
-    /// Returns the first records of a call, by position, that are not at a position of `except`: up to `records` records
-    /// and `bytes` bytes of JSON, at least one. Does not end within one of the spans.
+    /// Returns the first records of a call, by position, except those at the positions in `except`: up to `records`
+    /// records and `bytes` bytes of JSON, at least one. Does not end within one of the spans.
     pub(crate) fn batch(
         &self,
         call_id: &CallId,
@@ -56,8 +56,8 @@ impl Spool {
     }
 }
 
-/// Returns the first records of a call that are not at a position of `except`: up to `max_records` and `max_bytes`, at
-/// least one, and no part of a span.
+/// Returns the first records of a call, except those at the positions in `except`: up to `max_records` and `max_bytes`,
+/// at least one, and never a part of a span.
 pub(super) fn batch(
     open: &Open,
     call_id: &CallId,

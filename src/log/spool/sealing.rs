@@ -61,14 +61,14 @@ pub(super) struct Sealing {
     spool: u64,
 }
 
-/// What a value belongs to.
+/// The owner of an encrypted value.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "encryption"), allow(dead_code, reason = "only encryption reads the fields"))]
 pub(super) enum Sealed<'a> {
-    /// The value by which a key is recognised.
+    /// The value that verifies a key.
     Check,
     Call(&'a str, u64),
-    /// A record, also as a dead letter.
+    /// A record, which may be a dead letter.
     Record(Place, u32),
 }
 
@@ -82,12 +82,12 @@ impl Sealing {
         self.spool
     }
 
-    /// Returns the value by which [`verify`](Self::verify) recognises the key; `None` without a key.
+    /// Returns the value with which [`verify`](Self::verify) checks a key; `None` without a key.
     pub fn check(&self) -> Result<Option<Vec<u8>>, Fault> {
         self.key.as_ref().map(|_| self.seal(Sealed::Check, b"").map(Cow::into_owned)).transpose()
     }
 
-    /// Fails unless the spool's `check` was made with this key, or without a key.
+    /// Returns an error unless `check` was made with this key, or without any key if there is none.
     pub fn verify(&self, check: Option<&[u8]>) -> Result<(), Fault> {
         match (&self.key, check) {
             (None, None) => Ok(()),
@@ -102,7 +102,7 @@ impl Sealing {
     #[cfg(feature = "encryption")]
     pub fn seal<'a>(&self, place: Sealed<'_>, value: &'a [u8]) -> Result<Cow<'a, [u8]>, Fault> {
         let Some(SpoolKey(cipher)) = &self.key else { return Ok(value.into()) };
-        // Not from `clock`, which goes on without randomness: a repeated nonce would reveal both values.
+        // Not from `clock`, which continues without randomness: a repeated nonce would reveal both values.
         let nonce = XNonce::try_generate().map_err(|_| Fault::unreadable("the system has no randomness"))?;
         let payload = Payload { msg: value, aad: &self.associated(place) };
         let sealed = cipher.encrypt(&nonce, payload).map_err(|_| Fault::unreadable("a value cannot be encrypted"))?;

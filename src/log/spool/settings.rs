@@ -24,16 +24,16 @@ impl Default for SpoolSettings {
 }
 
 impl SpoolSettings {
-    /// Sets how many bytes of records the spool holds, as JSON; 1 GiB by default. Records that do not fit go straight to
-    /// the log. The file is two to three times as large, and shrinks when the spool is closed or opened.
+    /// Sets the maximum size of the spooled records, in bytes of JSON; 1 GiB by default. Records that do not fit go
+    /// straight to the log. The file is two to three times as large, and shrinks when the spool is closed or opened.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sets whether each commit waits for `fdatasync`; off by default. A spooled change without it survives the end of the
-    /// process, and with it also the loss of the host. A commit contains all changes that have gathered.
+    /// Sets whether each commit waits for `fdatasync`; off by default. Without it, a spooled change survives the end of
+    /// the process; with it, also the loss of the host. A commit contains all changes that have gathered.
     #[must_use]
     pub fn with_fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
@@ -41,8 +41,8 @@ impl SpoolSettings {
     }
 
     /// Encrypts messages, headers and call ends in the file, with XChaCha20-Poly1305 and a new nonce for each value.
-    /// Without a key they are plain JSON. The key is 32 random bytes. It is never printed, and is erased from memory with
-    /// the last settings and spool that have it; the caller erases its own bytes.
+    /// Without a key they are plain JSON. The key is 32 random bytes. It is never printed, and is erased from memory
+    /// with the last settings and spool that have it; the caller must erase its own copy.
     ///
     /// Ids of calls and messages, positions, revisions, sizes, and the reasons of dead letters stay readable. A value that
     /// was changed or moved is refused as damaged. [`Spool::open`](super::Spool::open) refuses a spool that has another

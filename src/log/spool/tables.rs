@@ -18,15 +18,15 @@ use crate::message::{MessageId, Position, Record};
 pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// From the id of a call to its number and its [row](super::row::CallRow).
 pub(super) const CALLS: TableDefinition<&str, (u64, &[u8])> = TableDefinition::new("calls");
-/// How the key of an encrypted spool is recognised.
+/// The value that verifies the key of an encrypted spool.
 const KEY: TableDefinition<&str, &[u8]> = TableDefinition::new("key");
 /// Records that have to be stored: revision, and the record as JSON, which a spool with a key encrypts.
 pub(super) const RECORDS: TableDefinition<Place, (u32, &[u8])> = TableDefinition::new("records");
 /// Dead letters: revision, reason, and the record as JSON.
 pub(super) const DEAD_LETTERS: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("dead_letters");
 
-/// From the number of a call and a first message to the last message of their span. A spool that has never had a span has
-/// no such table.
+/// From the number of a call and a first message to the last message of their span. A spool creates this table with its
+/// first span.
 pub(super) const SPANS: TableDefinition<(u64, u32), u32> = TableDefinition::new("spans");
 
 /// In [`META`]: the format version of the tables.

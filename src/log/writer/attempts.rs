@@ -154,7 +154,7 @@ impl WriterTask {
             self.shared.release(&waiting.call, waiting.bytes);
             self.shared.count(|status| (status.queued, status.stored) = (status.queued - 1, status.stored + 1));
             if self.shared.acknowledge_at == Durability::Spooled {
-                // It bypassed the spool, where it would have been acknowledged.
+                // The record bypassed the spool, where it would have been acknowledged.
                 self.acknowledge(key, record);
             }
         }
@@ -167,7 +167,7 @@ impl WriterTask {
             if spooled.revision == revision {
                 self.shared.count(|status| status.stored += 1);
             } else {
-                // The file may hold either revision: a commit that reported an error may have been made.
+                // The file may hold either revision, because a commit that reported an error may have succeeded.
                 self.shared.count(|status| status.dropped += 1);
                 self.queue_change(SpoolChange::Stored(key.0.clone(), spooled));
             }

@@ -1,10 +1,11 @@
-//! [`run_blocking`]: work of a spool apart from the async threads.
+//! [`run_blocking`]: runs work of a spool outside the async threads.
 
 use std::sync::Arc;
 
 use crate::log::Spool;
 
-/// Runs work of a spool on a thread for blocking work. A spool in memory runs at once, so that simulations repeat.
+/// Runs work of a spool on a thread for blocking work. Work of a spool in memory runs at once, so that simulations are
+/// repeatable.
 pub(super) async fn run_blocking<T: Send + 'static>(
     spool: Arc<Spool>,
     work: impl FnOnce(&Spool) -> T + Send + 'static,

@@ -13,14 +13,14 @@ use crate::log::silence::Watch;
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record, Role};
 
-/// A call and the epoch since which its writer serves.
+/// A call and the epoch at which its writer began to serve.
 pub(super) type Key = (CallId, u32);
 
 pub(super) fn key_of(lease: &WriterLease) -> Key {
     (lease.call_id().clone(), lease.served())
 }
 
-/// The task's state of one call: the parts that have to be stored, and when the next attempt is due.
+/// The task's state of one call: the parts to store, and when the next attempt is due.
 ///
 /// Each part has a number, in the order in which the task accepted the parts of all calls.
 pub(super) struct CallState {
@@ -33,16 +33,17 @@ pub(super) struct CallState {
     pub waiting: BTreeMap<Position, Waiting>,
     /// The newest revision of each message that waits in the spool.
     pub spooled: BTreeMap<Position, Spooled>,
-    /// The records that the log has without all their contents. They are retried after all others.
+    /// The records that the log has without some of their contents. They are retried after all others.
     pub unfinished: BTreeSet<Position>,
     pub spans: Spans,
     pub gap: Gap,
     /// True while an attempt runs, or while its result is being written to the spool.
     pub is_busy: bool,
-    /// True while another process may be taking the call over. Its records are held until the header says who writes it.
+    /// True while another process may be taking the call over. Its records are held until the header shows which
+    /// process writes it.
     pub is_contested: bool,
     pub watch: Option<Watch>,
-    /// When the lease has to be renewed.
+    /// When the lease is due for renewal.
     pub renew_at: Option<Instant>,
     /// True once the end of the call is stored.
     pub is_closed: bool,
@@ -63,8 +64,8 @@ pub(super) struct Waiting {
     pub is_committing: bool,
 }
 
-/// Whether the log may lack an earlier record of the call. After a missing record, no fence stops a writer that has lost
-/// its call: see `dynamodb/resume/mod.rs`.
+/// Whether the log may lack an earlier record of the call. No fence protects positions after a missing record from a
+/// writer that has lost its call: see `dynamodb/resume/mod.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     /// The call was opened or resumed here, and everything was written in order.
@@ -75,7 +76,7 @@ pub(super) enum Gap {
     Left,
 }
 
-/// Where a record in memory is written next.
+/// The next destination of a record in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     Log,
@@ -91,7 +92,7 @@ pub(super) struct Spooled {
 /// The result of adding a record to a call.
 pub(super) enum Arrival {
     New,
-    /// The record replaces an older revision, which took this many bytes of a handle's limit.
+    /// The record replaces an older revision, which counted this many bytes towards a handle's limit.
     Replaces(Arc<CallShared>, usize),
     /// The same or a newer revision waits already.
     Known,
@@ -127,7 +128,7 @@ impl CallState {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
             self.spans.merge(handle.spans.clone());
-            // A later handle may know the expiry that an earlier one did not, and the other way round.
+            // A later handle may know an expiry that an earlier one did not, or the reverse.
             let call_id = handle.lease.call_id().clone();
             let expires_at_s = handle.lease.expires_at_s().or(self.lease.expires_at_s());
             let epoch = self.lease.epoch().max(handle.lease.epoch());

@@ -14,7 +14,7 @@ use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease, redac
 use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Position, Record, ToolCall};
 
-/// For how long changes that are urgent do not wait for others.
+/// The longest wait of urgent changes for others.
 const SOON: Duration = Duration::from_secs(1);
 
 /// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
@@ -30,7 +30,8 @@ pub struct CallWriter {
 pub(crate) struct Submitted {
     /// The number of records that were accepted.
     pub records: usize,
-    /// True if the limits left no room for the remaining records. They stay pending in the manager until the next turn.
+    /// True if the limits left no room for the remaining records. They stay pending in the manager until the next
+    /// submission.
     pub is_full: bool,
 }
 
@@ -57,15 +58,15 @@ impl CallWriter {
         self.ended.as_ref()
     }
 
-    /// Submits every change since the last call of this method, and returns the number of records that were accepted. First
-    /// [acknowledges](Self::acknowledge) stored changes.
+    /// Submits every change since the last call of this method, and returns the number of accepted records. Before
+    /// that, it [acknowledges](Self::acknowledge) stored changes.
     ///
     /// Never blocks. The cost depends on the new changes only, not on those that are already queued. `last` is as in
     /// [`changes`](MessagesManager::changes). Changes that exceed the limits stay pending in the manager.
     ///
     /// Returns [`Fenced`](LogErrorKind::Fenced) if another process has taken the call over,
     /// [`Erased`](LogErrorKind::Erased) if the call was erased, and [`Stopped`](LogErrorKind::Stopped) if the writer
-    /// was stopped. The new changes stay pending then. Changes that were submitted earlier and not stored have become
+    /// was stopped. The new changes then stay pending. Changes that were submitted earlier but not stored have become
     /// [dead letters](crate::log::DeadLetter) if the call was taken over, and were dropped if it was erased.
     pub fn submit<W: MessageWrapper>(
         &self,
@@ -133,7 +134,7 @@ impl CallWriter {
         Ok(submitted)
     }
 
-    /// Updates the manager: marks as logged the changes that reached the required
+    /// Marks changes in the manager as logged if they have reached the required
     /// [durability](super::WriterSettings::with_acknowledge_at). [`submit`](Self::submit) does this first.
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
         let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
@@ -153,7 +154,7 @@ impl CallWriter {
         self.call.refusal.get().is_some()
     }
 
-    /// Keeps the lease of a call that was finished and goes on.
+    /// Renews the lease of a call that was finished and then continues.
     pub(crate) fn reopen(&self) {
         // Without a task, `submit` reports that the writer is stopped.
         let _ = self.commands.send(Command::Reopen(self.call.clone()));
@@ -176,8 +177,8 @@ impl CallWriter {
         super::flush::flush(&self.commands, &self.shared, Some(self.call.lease.call_id().clone()), timeout).await
     }
 
-    /// Stores all accepted changes of this call as soon as possible, unless they count as safe in the spool. Nobody waits
-    /// for it.
+    /// Stores all accepted changes of this call as soon as possible, unless they count as safe in the spool. Returns at
+    /// once.
     pub(crate) fn store_soon(&self) {
         if self.shared.acknowledge_at == Durability::Spooled {
             return;
@@ -203,7 +204,7 @@ impl CallWriter {
         let deadline = from_now(timeout);
         *unpoisoned(&self.call.open_from) = None;
         loop {
-            // Registered before `submit`, so that room freed in between is not missed.
+            // Registered before `submit`, so that a notification between the two is not missed.
             let room = self.room();
             if !self.try_submit(manager, LastMessage::Include)?.is_full {
                 break;
@@ -229,7 +230,7 @@ pub(super) fn size_of(record: &Record) -> usize {
 
 impl Drop for CallWriter {
     fn drop(&mut self) {
-        // Without a task, nothing remembers the handle.
+        // Without a task, no state of the handle remains.
         let _ = self.commands.send(Command::Dropped(self.call.clone()));
     }
 }

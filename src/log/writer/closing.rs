@@ -1,4 +1,4 @@
-//! Closing spans: new messages that are due become items, which the spool knows before the log.
+//! Closing spans: due new messages become items. The spool stores a span before the log does.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -25,12 +25,12 @@ impl CallState {
         waits_from.max(Position::message(self.spans.after_unwritten()))
     }
 
-    /// Returns whether nothing was said but a greeting, which is put with the first turn.
+    /// Returns whether the call holds only a greeting so far, which is put with the first turn.
     pub fn has_only_greeted(&self) -> bool {
         self.spans.begins() && !self.handles.is_empty() && self.call_end.is_none()
     }
 
-    /// Closes the spans of the next attempt. Returns those that the spool has to know first, or `None` if new messages
+    /// Closes the spans of the next attempt. Returns those that the spool has to store first, or `None` if new messages
     /// are on their way to the spool.
     fn close_spans(&mut self, batch: usize, held_from: Option<Position>) -> Option<Vec<Span>> {
         let Some(new_from) = self.spans.new_from().filter(|new_from| held_from.is_none_or(|held| *new_from < held))
@@ -80,9 +80,9 @@ impl WriterTask {
         changes
     }
 
-    /// Splits the spans that the log has refused and does not have, so that only what is refused by itself becomes a dead
-    /// letter. Returns them. A lost put that arrives late changes nothing: it finds one of the messages in its place, or
-    /// stores what is put again after it.
+    /// Splits the spans that the log has refused and does not have, and returns them, so that only the messages that
+    /// are refused by themselves become dead letters. A lost put that arrives late is harmless: it finds one of the
+    /// messages at its position, or stores messages that are put again later.
     pub(super) fn split_refused(
         &mut self,
         key: &Key,

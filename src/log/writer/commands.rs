@@ -51,7 +51,7 @@ impl WriterTask {
                 let key = key_of(&call.lease);
                 if let Some(state) = self.calls.get_mut(&key) {
                     state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
-                    // A reply that nobody generates or plays any more does not change.
+                    // The reply is over, so its messages no longer change.
                     self.schedule_work(&key);
                     self.settle_call(&key);
                 }
@@ -71,12 +71,12 @@ impl WriterTask {
                 self.handle_later(command);
             }
             Command::PrepareRetry { call_id, record, reply } => {
-                // A caller that has gone away can retry.
+                // If the caller has gone away, it can retry.
                 let _ = reply.send(self.prepare_retry(&call_id, &record));
             }
             Command::Retried(call, record) => self.on_retried(&call, &record),
             Command::Stop { deadline, ended } => {
-                // Later records stay pending in their managers. Earlier ones are in the inbox, and are stored.
+                // Later records stay pending in their managers. Earlier ones are in the inbox, and are still stored.
                 self.inbox.close();
                 self.stopping.get_or_insert((deadline, Vec::new())).1.push(ended);
             }

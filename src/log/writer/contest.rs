@@ -1,4 +1,5 @@
-//! A call that another process may be taking over: the writer holds its records until the header says who writes it.
+//! A call that another process may be taking over: the writer holds its records until the header shows which process
+//! writes the call.
 
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ use crate::log::silence::{POLL, SILENCE, Watch};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallChange, LogError, LogErrorKind, Nonce, Tenure, TenureStep, WriterLease};
 
-/// What a writer finds whose record was refused because of a higher epoch.
+/// The result of reading the header after a record was refused because of a higher epoch.
 pub(super) enum Contested {
-    /// Nobody else wants the call.
+    /// No other process wants the call.
     Writer,
-    /// A candidate is at work.
+    /// A candidate is taking the call over.
     Waiting(Watch),
     /// The writer has its call back, with this lease.
     Reclaimed(WriterLease),
@@ -50,7 +51,7 @@ impl Attempts {
                 let (call_id, expires_at_s) = (lease.call_id().clone(), lease.expires_at_s());
                 Contested::Reclaimed(WriterLease::restored(call_id, epoch, lease.served(), expires_at_s))
             }
-            // The header has changed. The next attempt finds who writes the call.
+            // The header has changed. The next attempt finds out which process writes the call.
             Err(error) if error.kind() == LogErrorKind::Fenced => Contested::Waiting(Watch::of(None, nonce)),
             Err(error) => Contested::of(error),
         }
@@ -64,7 +65,7 @@ impl Contested {
 }
 
 impl WriterTask {
-    /// Holds the work of a call that another process may be taking over. `error` says so.
+    /// Holds the work of a call that another process may be taking over, as `error` says.
     pub(super) fn hold_contested(&mut self, key: &Key, error: LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.error = Some(error);
@@ -85,7 +86,7 @@ impl WriterTask {
             Contested::Lost(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
             Contested::Lost(error) => self.fence(key, error),
             Contested::Writer => {
-                // The refusal came from a candidate that was there a moment ago.
+                // The candidate that caused the refusal is gone.
                 (state.is_contested, state.watch) = (false, None);
                 if let Some(error) = state.error.clone() {
                     return self.on_failure(key, error);

@@ -1,5 +1,5 @@
-//! Dead letters: records that the log will never accept, kept in memory or in the spool until they are stored after all
-//! or discarded. `letters.rs` has the handle.
+//! Dead letters: records that the log will never accept. They are kept in memory or in the spool until they are retried
+//! successfully or discarded. `letters.rs` has the methods of the handle.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Letter {
 }
 
 impl WriterTask {
-    /// Turns a record in memory into a dead letter. One that could not be redacted never reaches the spool.
+    /// Turns a record in memory into a dead letter. A record that could not be redacted never reaches the spool.
     pub(super) fn add_dead_letter(
         &mut self,
         call: &Arc<CallShared>,
@@ -136,8 +136,8 @@ impl WriterTask {
         }
     }
 
-    /// Handles a record that was committed to the spool after its call was fenced or erased. If it is a dead letter in
-    /// memory by now, the spool keeps it; otherwise the spool removes it.
+    /// Handles a record that was committed to the spool after its call was fenced or erased. If the record is now a
+    /// dead letter in memory, the spool keeps it; otherwise the spool removes it.
     pub(super) fn on_spooled_late(&mut self, call_id: &CallId, key: RecordKey) {
         let at = (call_id.clone(), key.position, key.id);
         let (reason, epoch) = match self.dead_letters.get(&at) {
@@ -153,8 +153,8 @@ impl WriterTask {
         }
     }
 
-    /// Sends the dead letters in memory, of one call or of all calls, and the keys of those that the spool still has though
-    /// they are discarded. Dead letters stay until they are [discarded](Self::discard_letters).
+    /// Sends the dead letters in memory, of one call or of all calls, and the keys of discarded ones that are still in
+    /// the spool. Dead letters stay until they are [discarded](Self::discard_letters).
     pub(super) fn send_dead_letters(&self, call_id: Option<&CallId>, reply: oneshot::Sender<Listed>) {
         let in_memory = self.dead_letters.values().filter_map(|letter| match letter {
             Letter::InMemory { letter, .. } => Some(&**letter),
@@ -166,7 +166,7 @@ impl WriterTask {
         let _ = reply.send((letters.cloned().collect(), self.discarded()));
     }
 
-    /// Removes dead letters. `None` is the header and the end of a call.
+    /// Removes dead letters. A key of `None` means the header and the end of a call.
     pub(super) fn discard_letters(&mut self, discarded: Vec<(CallId, Option<RecordKey>)>) {
         for (call_id, key) in discarded {
             let Some(key) = key else {
@@ -199,7 +199,7 @@ impl WriterTask {
     /// Returns the redacted record of a dead letter, and the handle and the lease that can store it.
     ///
     /// Returns [`NotOpened`](LogErrorKind::NotOpened) if this process does not write the call, and
-    /// [`Refused`](LogErrorKind::Refused) if the call has no place for the record or the record cannot be redacted.
+    /// [`Refused`](LogErrorKind::Refused) if the record's position is taken or the record cannot be redacted.
     pub(super) fn prepare_retry(&self, call_id: &CallId, record: &Record) -> Result<Retry, LogError> {
         let epochs = self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX));
         let newest = epochs.rev().find_map(|(key, state)| Some((key.1, &state.lease, state.handles.last()?)));
@@ -215,7 +215,7 @@ impl WriterTask {
         }
         let at = (call_id.clone(), record.position(), record.id());
         let is_own = self.dead_letters.get(&at).is_some_and(|letter| letter.epoch() == epoch);
-        // A summary of an earlier writer may hide messages that it has not read.
+        // A summary of an earlier writer may hide messages that it does not cover.
         let has_place = record.position().summary_number().is_none() && handle.left_out.contains(&record.position());
         if !is_own && !has_place {
             let text = format!(
@@ -229,7 +229,7 @@ impl WriterTask {
         Ok((handle.clone(), lease.clone(), record))
     }
 
-    /// Removes the dead letter of a record that is stored after all.
+    /// Removes the dead letter of a record that a retry has stored.
     pub(super) fn on_retried(&mut self, call: &CallShared, record: &Record) {
         let key = RecordKey::of(record);
         if self.remove_letter(call.lease.call_id(), key, |revision| revision <= key.revision) {

@@ -1,14 +1,15 @@
-//! [`ErasedCalls`]: the calls that were erased here last.
+//! [`ErasedCalls`]: the calls that this process erased most recently.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::log::CallId;
 
-/// The calls that were erased here last, whose new handles are refused at once. The log refuses those of earlier ones.
+/// The calls that this process erased most recently. Their new handles are refused at once. The log refuses those of
+/// calls that were erased earlier.
 #[derive(Debug, Default)]
 pub(super) struct ErasedCalls {
     known: BTreeSet<CallId>,
-    /// The same calls, the earliest first.
+    /// The same calls, oldest first.
     order: VecDeque<CallId>,
 }
 

@@ -12,7 +12,7 @@ use super::{Durability, LogWriter, Part, Unstored, WriterTask};
 use crate::clock::from_now;
 use crate::log::CallId;
 
-/// A caller that waits until all parts up to a number are stored, of one call or of all calls.
+/// A flush that waits until all parts up to a number are stored, of one call or of all calls.
 pub(super) struct Flush {
     pub call_id: Option<CallId>,
     pub up_to: u64,
@@ -20,7 +20,7 @@ pub(super) struct Flush {
     pub reply: oneshot::Sender<Vec<Unstored>>,
 }
 
-/// Asks the task to flush. Returns the leftovers of a task that has ended.
+/// Asks the task to flush. If the task has ended, returns the parts that it left unstored.
 pub(super) async fn flush(
     commands: &Commands,
     shared: &Shared,
@@ -48,10 +48,10 @@ impl LogWriter {
     pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
         let deadline = from_now(timeout);
         let unstored = self.flush(timeout).await;
-        // The task ends before the deadline of the caller, so that it is heard.
+        // The task ends before the caller's deadline, so that its reply arrives in time.
         let ends_at = from_now(deadline.saturating_duration_since(Instant::now()) / 2);
         match self.ask_by(deadline, |ended| Command::Stop { deadline: ends_at, ended }).await {
-            // They include what was accepted after the flush.
+            // The leftovers include changes that were accepted after the flush.
             Reply::Ended => self.shared.leftovers.get().cloned().unwrap_or_default(),
             Reply::Received(_) | Reply::Late => unstored,
         }
@@ -85,7 +85,8 @@ pub(super) async fn reply_by<T>(deadline: Instant, receiver: oneshot::Receiver<T
 
 const TURNS: usize = 8;
 
-/// Returns how long before the caller's deadline the task replies. So a late reply means that nothing runs the task.
+/// Returns how long before the caller's deadline the task replies. A reply that is late then means that nothing runs
+/// the task.
 fn head_start(timeout: Duration) -> Duration {
     (timeout / 20).min(Duration::from_millis(20))
 }
@@ -129,7 +130,7 @@ impl WriterTask {
         unread.into_iter().chain(self.states(call_id).flat_map(|state| state.unstored(up_to))).chain(dead).collect()
     }
 
-    /// The states of one call, one for each epoch, or of all calls.
+    /// Returns the states of one call, one for each epoch, or of all calls.
     fn states(&self, call_id: Option<&CallId>) -> impl Iterator<Item = &CallState> {
         let all = call_id.is_none().then(|| self.calls.values());
         let one = call_id.map(|id| self.calls.range((id.clone(), 0)..=(id.clone(), u32::MAX)).map(|(_, state)| state));

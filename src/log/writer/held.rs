@@ -1,4 +1,4 @@
-//! Messages of a reply that wait for its end and for the report that it was played, which change them again.
+//! Messages of a reply that wait for its end and for the report that it was played, because both change them again.
 
 use std::ops::Bound;
 use std::sync::atomic::Ordering;

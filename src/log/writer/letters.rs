@@ -22,10 +22,9 @@ impl LogWriter {
         Ok(letters)
     }
 
-    /// Returns the dead letters of one call, or of all calls: what the log will never accept as it is. Of all calls, it
-    /// returns at most 1,000 from the spool.
+    /// Returns the dead letters of one call, or of all calls. Of all calls, it returns at most 1,000 from the spool.
     ///
-    /// A dead letter holds back nothing: the later records of its call are stored, and the call can be resumed without it.
+    /// A dead letter does not block its call: later records are stored, and the call can be resumed without it.
     ///
     /// Returns an error if the spool cannot be read.
     pub async fn dead_letters(&self, call_id: Option<&CallId>) -> Result<Vec<DeadLetter>, LogError> {
@@ -55,18 +54,18 @@ impl LogWriter {
     }
 
     /// Stores the record of a dead letter, as it is or repaired, and removes the dead letter. To repair it, set
-    /// [`record`](DeadLetter::record) to a changed record with the same position, id and revision, for example with less
-    /// custom data.
+    /// [`record`](DeadLetter::record) to a changed record with the same position, id and revision, for example with
+    /// less custom data.
     ///
     /// The record is redacted, and stored with the lease of the newest handle of the call in this process. If there is
-    /// none, [resume](LogWriter::resume) the call first. A record of an earlier writer takes the place that the resumed
-    /// conversation [left out](crate::MessagesManager::left_out). That conversation does not change; the next one that is
-    /// restored has the record. The method tries once. If it fails, the dead letter stays.
+    /// none, [resume](LogWriter::resume) the call first. A record of an earlier writer is stored at the position that
+    /// the resumed conversation [left out](crate::MessagesManager::left_out). That conversation does not change; the
+    /// next one that is restored has the record. The method tries once. If it fails, the dead letter stays.
     ///
     /// Returns [`NotOpened`](LogErrorKind::NotOpened) if this process has no handle of the call,
-    /// [`Fenced`](LogErrorKind::Fenced) if another process has taken the call over, [`Refused`](LogErrorKind::Refused) if
-    /// the call continues without a place for the record, or if the record cannot be redacted, and the errors of
-    /// [`put_record`](crate::log::CallLog::put_record). A summary of an earlier writer has no place, because it may hide
+    /// [`Fenced`](LogErrorKind::Fenced) if another process has taken the call over, [`Refused`](LogErrorKind::Refused)
+    /// if the record's position is taken or the record cannot be redacted, and the errors of
+    /// [`put_record`](crate::log::CallLog::put_record). A summary of an earlier writer is refused, because it may hide
     /// newer messages.
     pub async fn retry_dead_letter(&self, letter: DeadLetter) -> Result<(), LogError> {
         let DeadLetter { call_id, record, .. } = letter;
@@ -81,7 +80,7 @@ impl LogWriter {
         };
         let (call, lease, record) = prepared?;
         // The position may have no fence, so only the header shows whether this writer still owns the call. The check
-        // after the put finds a takeover that may not have read the record.
+        // after the put detects a takeover that may not have read the record.
         self.check_ownership(&lease).await?;
         self.log.put_record(&lease, &record).await?;
         self.check_ownership(&lease).await?;

@@ -4,11 +4,10 @@
 //! the newest revision of each message, writes the records of a call in order and several calls concurrently, retries
 //! failures, and acknowledges stored changes to the manager. Start reading with `call_writer.rs`, `task.rs`, `call.rs`.
 //!
-//! With a [redactor](WriterSettings::with_redactor), the task [redacts](crate::log::redact) each record when it arrives.
-//! So everything that waits, in memory or in the spool, is already redacted.
+//! With a [redactor](WriterSettings::with_redactor), the task [redacts](crate::log::redact) each record when it
+//! arrives. All records that wait in memory or in the spool are therefore redacted.
 //!
-//! A change is [*accepted*, *spooled* or *stored*](Durability): in memory, in the [spool](crate::log::Spool) if there is
-//! one, or in the log.
+//! A change is [*accepted*, *spooled* or *stored*](Durability): in memory, in the [spool](crate::log::Spool), or in the log.
 
 mod attempts;
 mod blocking;
@@ -145,9 +144,9 @@ impl LogWriter {
 
     /// Returns a handle for a call without opening it, because the call is already open or should not be listed.
     ///
-    /// An earlier handle or process may have left records of the call unstored. So the task reads the header before and
-    /// after each batch, to check that no other process has taken the call over. [Resuming](Self::resume) the call
-    /// avoids these reads.
+    /// An earlier handle or process may not have stored all records of the call. The task therefore reads the header
+    /// before and after each batch, to check that no other process has taken the call over. [Resuming](Self::resume)
+    /// the call avoids these reads.
     ///
     /// A manager belongs to the handle that acknowledges its changes. Before you use another handle,
     /// [take back](MessagesManager::take_back) the submitted changes.
@@ -162,21 +161,22 @@ impl LogWriter {
     /// Resumes a call that another process was writing, or this process before a restart. Stores the spooled records of
     /// the call, takes it over in the log, and restores it.
     ///
-    /// Reads and restores the call first, and then decides to take it over: until then nothing is written. Requests that
-    /// time out or are throttled are retried until `timeout` has passed. If the takeover fails later, the older writer
-    /// takes its call back. [`with_takeover_after`](WriterSettings::with_takeover_after) spares a live writer.
+    /// Reads and restores the call first, and only then commits to the takeover; before that, nothing is written.
+    /// Retries requests that time out or are throttled. If the takeover fails after it was committed, the older writer
+    /// takes its call back. [`with_takeover_after`](WriterSettings::with_takeover_after) leaves a live writer its call.
     ///
     /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
     /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
-    /// The call is restored from what there is. [`left_out`](MessagesManager::left_out) names each record that is missing
-    /// or cannot be read, and each dead letter of this process and its spool, with the position and the reason. A message
-    /// that was left out keeps its number. [`retry_dead_letter`](Self::retry_dead_letter) can store a dead letter in its place.
-    /// [`CallWriter::ended`] says how the call had ended.
+    /// The call is restored from the available records. [`left_out`](MessagesManager::left_out) names each record that
+    /// is missing or cannot be read, and each dead letter of this process and its spool, with the position and the
+    /// reason. A message that was left out keeps its number. [`retry_dead_letter`](Self::retry_dead_letter) can store a
+    /// dead letter at its position. [`CallWriter::ended`] returns how the call had ended.
     ///
-    /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
-    /// records could not be stored in time, [`Fenced`](LogErrorKind::Fenced) if another process resumed it at the same
-    /// time, and [`Invalid`](LogErrorKind::Invalid) if the policy needs leases that are renewed.
+    /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if
+    /// spooled records could not be stored in time, [`Fenced`](LogErrorKind::Fenced) if another process resumed the
+    /// call at the same time, and [`Invalid`](LogErrorKind::Invalid) if `with_takeover_after` is set without a shorter
+    /// [`with_lease_renewal`](WriterSettings::with_lease_renewal).
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
@@ -197,8 +197,8 @@ impl LogWriter {
             tracing::error!(?call_id, ?position, %reason, "a call is resumed without one of its records");
         }
         let left_out: BTreeSet<_> = manager.left_out().iter().map(|left_out| left_out.position).collect();
-        // A later takeover fences the positions after the last stored record, and this writer may continue after missing
-        // ones.
+        // A later takeover fences the positions after the last stored record, but this writer may write to missing
+        // positions before it.
         let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };
         let spans = Spans::resumed(spans, manager.next_seq(), self.log.stores_spans());
         Ok((manager, self.call_of(CallShared { left_out, spans, ..CallShared::new(lease, gap) }, ended)))
@@ -236,8 +236,8 @@ impl LogWriter {
         flush::flush(&self.commands, &self.shared, call_id, timeout).await
     }
 
-    /// Removes a call and everything it owns from the writer, the spool and the log; see
-    /// [`erase_call`](CallLog::erase_call). From then on nothing of the call is accepted.
+    /// Removes a call and everything it owns from the writer, the spool and the log, as
+    /// [`erase_call`](CallLog::erase_call) does. After that, the writer accepts nothing of the call.
     ///
     /// Returns the errors of `erase_call`, [`Stopped`](LogErrorKind::Stopped) if the writer was stopped, and a
     /// [retryable](LogError::is_retryable) error if its task does not reply within 5 minutes. Repeat a failed erasure.

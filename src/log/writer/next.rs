@@ -17,14 +17,14 @@ pub(super) enum Operation {
         records: Vec<Record>,
         spans: Vec<Span>,
     },
-    /// The spooled records before a position, or all, except those at some positions.
+    /// The spooled records before a position, or all of them, except those at the positions in the set.
     PutSpooled {
         until: Option<Position>,
         except: BTreeSet<Position>,
         spans: Vec<Span>,
     },
     Close(CallEnd),
-    /// Finds out who writes the call.
+    /// Finds out which process writes the call.
     Contest(Option<Watch>),
     Renew,
     Erase,

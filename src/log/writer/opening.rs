@@ -14,11 +14,12 @@ impl WriterTask {
             }
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
             Err(error) if error.kind() == LogErrorKind::Refused && self.open_without_attributes(key, &error) => {}
-            // Another call has this id, or nothing can be resumed without its header: no record may be written.
+            // Another call has this id, or the log refuses the header, without which nothing can be resumed. No record
+            // may be written.
             Err(error) => self.fence(key, error),
             Ok(put) => {
                 self.settle_header(key);
-                // A new header proves that no other writer has written the call.
+                // Writing a new header proves that no other writer has written the call.
                 if let (Put::Written, Some(state)) = (put, self.calls.get_mut(key)) {
                     if state.gap == Gap::Unknown {
                         state.gap = Gap::None;

@@ -31,12 +31,12 @@ pub(super) enum Attempted {
     Unread(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The resources of attempts.
+/// What attempts need: the log, the spool and the timeouts.
 #[derive(Clone)]
 pub(super) struct Attempts {
     pub log: Arc<dyn CallLog>,
     pub spool: Option<Arc<Spool>>,
-    /// For each request to the log.
+    /// The timeout of each request to the log.
     pub timeout: Duration,
     pub batch: usize,
 }
@@ -55,7 +55,7 @@ fn items(records: Vec<Record>, spans: &[Span]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for record in records {
         let span = spans.iter().find(|span| span.contains(record.position())).copied();
-        // A summary between the messages of a span comes after them.
+        // A summary between the messages of a span is put after them.
         match items.iter_mut().find(|item| span.is_some() && item.span == span) {
             Some(item) => item.records.push(record),
             None => items.push(Item { span, records: vec![record] }),
@@ -99,13 +99,14 @@ impl Attempts {
         }
     }
 
-    /// Puts records in order. Each has its own timeout, so that a hanging put does not hide the success of earlier ones.
+    /// Puts records in order. Each has its own timeout, so that a hanging put does not hide the success of earlier
+    /// ones.
     ///
     /// No fence protects positions after a gap. There the header decides whether this writer still owns the call:
     ///
-    /// - The check after the puts finds a takeover that happened before them. A later takeover reads the new records.
-    /// - The check before the puts keeps a writer that has lost its call from writing past the fences of a takeover that
-    ///   did not complete.
+    /// - The check after the puts detects a takeover that happened before them. A later takeover reads the new records.
+    /// - The check before the puts keeps a writer that has lost its call from writing past the fences of a takeover
+    ///   that did not complete.
     async fn put(&self, lease: &WriterLease, has_gap: bool, items: Vec<Item>, is_spooled: bool) -> Attempted {
         let (mut stored, mut failed) = (Vec::new(), Vec::new());
         let mut before_gap = has_gap.then_some(0);
@@ -128,8 +129,8 @@ impl Attempts {
                     }
                 }
             }
-            // A record whose contents alone failed holds back nothing. The messages of a refused span may come
-            // again one by one, before all later ones.
+            // A record whose contents alone failed does not block later records. The messages of a refused span may be
+            // put again one by one, before all later ones.
             let ends = |(_, error): &(MessageId, LogError)| {
                 error.is_of_all_records() || item.span.is_some() && error.is_permanent()
             };

@@ -13,9 +13,9 @@ impl WriterTask {
         for call in found {
             let key = key_of(&call.lease);
             let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.lease.clone()));
-            // Dead letters may have been taken, and have left a gap.
+            // Dead letters may have been taken out, which leaves a gap.
             state.gap = Gap::Left;
-            // A header or end that a handle has brought since is newer.
+            // A header or end from a handle is newer.
             let opening = call.opening.filter(|_| state.opening.is_none());
             let call_end = call.call_end.filter(|_| state.call_end.is_none());
             let numbers: Vec<u64> = call.records.iter().map(|_| self.add_part()).collect();
@@ -47,7 +47,7 @@ impl WriterTask {
             self.schedule(&key, Duration::ZERO);
             self.settle_call(&key);
         }
-        // The recovered parts are older than every flush.
+        // Every flush is newer than the recovered parts, so it waits for them.
         for flush in &mut self.flushes {
             flush.up_to = self.last_number;
         }

@@ -36,7 +36,7 @@ impl WriterTask {
             Err(error) if error.kind() == LogErrorKind::Fenced => self.hold_contested(key, error),
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
             Err(error) if !error.is_permanent() => {
-                // A lease that is not renewed in time is lost, so the next attempt comes soon.
+                // A call whose lease is not renewed in time can be lost, so the next attempt is soon.
                 if let (Some(every), Some(state)) = (self.settings.lease_renewal, self.calls.get_mut(key)) {
                     state.renew_at = Some(from_now(every / 8));
                 }

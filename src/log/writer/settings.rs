@@ -29,10 +29,12 @@ pub struct WriterSettings {
     pub(super) redactors: Redactors,
 }
 
-/// The default of [`turn_wait`](WriterSettings::with_turn_wait): without a spool, and longer than a reply is played with one.
+/// The default of [`turn_wait`](WriterSettings::with_turn_wait): without a spool, and, longer than a reply takes to
+/// play, with one.
 const TURN_WAIT: Duration = Duration::from_secs(2);
 const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
-/// Longer than a turn: a span that is put before its turn ends is put again. Without a spool, no longer than most turns.
+/// The default in a log with spans: without a spool, about as long as a turn, and, longer than a turn, with one. A span
+/// that is put before its turn ends must be put again.
 const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(30);
 const TURN_WAIT_OF_SPANS_WITH_SPOOL: Duration = Duration::from_secs(120);
 
@@ -69,11 +71,11 @@ impl WriterSettings {
     /// Adds a redactor. Each redactor sees the original text, and everything that any of them finds is removed.
     ///
     /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its
-    /// text. A record that cannot be redacted is written nowhere: it becomes a [dead
+    /// text. A record that cannot be redacted is not written anywhere: it becomes a [dead
     /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. The
     /// [attributes](crate::log::CallHeader::attributes) of a header are redacted, too; if that fails, the header is
-    /// stored without them. Call ends contain no words of a caller. Records that an earlier process without a redactor
-    /// spooled are stored unredacted.
+    /// stored without them. Call ends are not redacted, because they contain no words of a caller. Records that an
+    /// earlier process without a redactor spooled are stored unredacted.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
         self.redactors.0.push(redactor);
@@ -93,8 +95,8 @@ impl WriterSettings {
     ///
     /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. A record that is
     /// larger than a limit is accepted when nothing else waits under that limit. Dead letters in memory count towards
-    /// the second limit. With `usize::MAX` the writer accepts everything. For each 4 KiB of the second limit, the writer
-    /// reads one record ahead of those that an earlier process left in the spool.
+    /// the second limit. With `usize::MAX` the writer accepts everything. The second limit also bounds how many of an
+    /// earlier process's records in the spool the writer keeps track of at a time: one for each 4 KiB.
     #[must_use]
     pub fn with_limits(mut self, max_call_bytes: usize, max_bytes: usize) -> Self {
         (self.max_call_bytes, self.max_bytes) = (max_call_bytes, max_bytes);
@@ -123,24 +125,24 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how long the messages of a reply may wait for its end and for the report that it was played, which change
-    /// them again; 2 s by default, and 30 s with a spool, which has them meanwhile.
+    /// Sets how long the messages of a reply may wait for its end and for the report that it was played, because both
+    /// change them again; 2 s by default, and 30 s with a spool, which stores them meanwhile.
     ///
     /// Each message of a reply is then written once instead of two or three times. A host that dies without a spool
-    /// loses the messages of a reply that wait, never the words of the caller. A flush, a tool that acts, and the end of
-    /// the call do not wait. `Duration::ZERO` writes each change.
+    /// loses the waiting messages of a reply, but no words of the caller. A flush, a tool that acts, and the end of the
+    /// call do not wait. `Duration::ZERO` writes each change.
     ///
     /// In a log that [stores spans](crate::log::CallLog::stores_spans), the words of the caller wait with the reply,
-    /// because they are one item, and a greeting waits for the first turn; so a host that dies without a spool loses the
-    /// turn that is spoken. There the wait is 30 s by default, and 120 s with a spool, which is longer than a turn.
+    /// because they are one item, and a greeting waits for the first turn. A host that dies without a spool then loses
+    /// the current turn. For such a log the default is 30 s, and 120 s with a spool, which is longer than a turn.
     #[must_use]
     pub fn with_turn_wait(mut self, longest: Duration) -> Self {
         self.turn_wait = Some(longest);
         self
     }
 
-    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
-    /// takes longer has failed and is retried.
+    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A longer request
+    /// counts as failed and is retried.
     #[must_use]
     pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
@@ -164,7 +166,7 @@ impl WriterSettings {
     }
 
     /// Makes [`resume`](super::LogWriter::resume) take a call over only if the header of the call has not changed for
-    /// `silence`, so that its writer seems dead. All writers have to [renew their leases](Self::with_lease_renewal) more
+    /// `silence`, so that its writer seems dead. All writers must [renew their leases](Self::with_lease_renewal) more
     /// often than this. Resuming takes at least this long.
     ///
     /// By default, a call is taken over at once, whether its writer is alive or not. If another process is taking the call
@@ -175,8 +177,8 @@ impl WriterSettings {
         self
     }
 
-    /// Makes the writer renew its leases: it changes the header of each live call this often, so that
-    /// [`with_takeover_after`](Self::with_takeover_after) can tell whether its writer is alive. Off by default.
+    /// Makes the writer renew its leases: it changes the header of each live call this often, so that a process that
+    /// uses [`with_takeover_after`](Self::with_takeover_after) sees that the writer is alive. Off by default.
     ///
     /// Each renewal writes the header, which costs as much as closing a call: 2 write units in DynamoDB, or 3 with a
     /// caller. Renewed every 10 s, a call of 5 minutes costs 60 write units more.

@@ -22,10 +22,10 @@ pub(super) enum Command {
     Begin(Arc<CallShared>),
     /// The header of a call has to be stored.
     Open(Arc<CallShared>, CallHeader),
-    /// Records to store. Without any, the reply of the call has ended.
+    /// Records to store. An empty list reports that the reply of the call has ended.
     Records(Arc<CallShared>, Vec<SizedRecord>),
     Close(Arc<CallShared>, CallEnd),
-    /// A closed call goes on.
+    /// A closed call continues.
     Reopen(Arc<CallShared>),
     /// The handle of a call was dropped.
     Dropped(Arc<CallShared>),
@@ -61,8 +61,8 @@ pub(super) enum Command {
     },
 }
 
-/// The dead letters in memory, and the keys of those that the spool still has though they are discarded; `None` is the end
-/// of a call.
+/// The dead letters in memory, and the keys of discarded ones that are still in the spool; a key of `None` means the
+/// header and the end of a call.
 pub(super) type Listed = (Vec<DeadLetter>, BTreeSet<(CallId, Option<RecordKey>)>);
 
 /// The redacted record of a dead letter, and the handle and the lease that can store it.
@@ -84,7 +84,7 @@ impl Command {
     }
 }
 
-/// The result of an erasure. It is sent once the spool has forgotten the call, too.
+/// The result of an erasure. It is sent once the spool has removed the call as well.
 pub(super) struct Erased {
     pub call_id: CallId,
     pub replies: Vec<oneshot::Sender<Result<(), LogError>>>,
@@ -135,7 +135,7 @@ pub(super) struct CallShared {
     pub refusal: OnceLock<LogError>,
     /// The level of the call's least durable record.
     pub level: watch::Sender<Durability>,
-    /// The first message of the reply that is generated or played. It and later ones will change again.
+    /// The first message of the reply that is being generated or played. This message and later ones will change again.
     pub open_from: Mutex<Option<Position>>,
     /// The spans that the call was resumed with.
     pub spans: Spans,
@@ -149,7 +149,7 @@ impl CallShared {
     }
 }
 
-/// The bytes that may wait in memory for all calls, and those that do.
+/// The bytes that may wait in memory for all calls, and the bytes that do.
 pub(super) struct Budget {
     max: usize,
     taken: AtomicUsize,
@@ -176,8 +176,8 @@ impl Shared {
         change(&mut unpoisoned(&self.counters.status));
     }
 
-    /// Reserves bytes for a record of a call, and returns false if they do not fit. Only the call's own handle reserves,
-    /// so the count of the call does not grow in between.
+    /// Reserves bytes for a record of a call, and returns false if they do not fit. Only the call's own handle
+    /// reserves, so the count of the call does not grow between the check and the reservation.
     pub fn reserve(&self, call: &CallShared, bytes: usize) -> bool {
         let taken = call.bytes.load(Ordering::Relaxed);
         let fits = (taken == 0 || taken + bytes <= self.max_call_bytes) && self.budget.reserve(bytes);
@@ -192,7 +192,7 @@ impl Shared {
         self.release_from_process(bytes);
     }
 
-    /// Releases bytes of the call's limit only: a dead letter does not block its call, but still takes memory.
+    /// Releases bytes of the call's limit only. A dead letter does not block its call, but still takes memory.
     pub fn release_from_call(&self, call: &CallShared, bytes: usize) {
         call.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.room.notify_waiters();

@@ -5,36 +5,36 @@ use std::ops::Range;
 use crate::log::Span;
 use crate::message::Position;
 
-/// The records of a span have so many bytes at most, unless its only record has more.
+/// The maximum size of the records of a span, in bytes, unless its only record is larger.
 pub(super) const MAX_BYTES: usize = 16 << 10;
 
 /// The spans of a call in a log that [stores them](crate::log::CallLog::stores_spans).
 ///
-/// Only messages that were never put can begin a span, because the messages of a span stay the same: a put whose answer
-/// was lost may be in the log. So a span keeps its messages from the moment at which it is closed, and the spool knows
-/// the span before the log does. Every other message is an item of its own.
+/// A put whose response was lost may be in the log, so the messages of a span never change: a span keeps its messages
+/// from the moment at which it is closed, only messages that were never put can begin one, and the spool stores a span
+/// before the log does. Every other message is an item of its own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spans {
-    /// Whether new messages go into spans. Nothing is new to a writer that does not know what the call has.
+    /// Whether new messages go into spans. A writer that does not know which messages the log has forms no spans.
     forms: bool,
     /// Whether the caller has spoken. Earlier messages belong to the first turn.
     has_caller: bool,
-    /// No message from here on was ever put.
+    /// The first `seq` from which no message was ever put.
     new_from: u32,
     /// In order, without overlaps; `true` if the log has the span.
     known: Vec<(Span, bool)>,
 }
 
 impl Spans {
-    /// The spans of a call that was read: those that the log has, and the number of the next message. A log that forms no
-    /// spans may have some from another one, and changes of their messages go to them.
+    /// Creates the spans of a call that was read: those that the log has, and the number of the next message. A log
+    /// that forms no spans may still have spans from another log, and changes of their messages go to them.
     pub fn resumed(mut known: Vec<Span>, next: u32, forms: bool) -> Self {
         known.sort_unstable();
         let known: Vec<_> = known.into_iter().map(|span| (span, true)).collect();
         Self { forms, has_caller: true, new_from: next.max(after(&known)), known }
     }
 
-    /// Adds what the log and the spool have of the call.
+    /// Adds the spans that the log and the spool have of the call.
     pub fn merge(&mut self, other: Self) {
         self.forms |= other.forms;
         self.has_caller |= other.has_caller;
@@ -44,7 +44,7 @@ impl Spans {
         }
     }
 
-    /// Forms spans from now on: the log has nothing of the call but what was put here.
+    /// Forms spans from now on, because the log has nothing of the call except what was put here.
     pub fn begin(&mut self) {
         self.forms = true;
     }
@@ -54,7 +54,7 @@ impl Spans {
         self.has_caller = true;
     }
 
-    /// Returns whether the first turn of the caller is still to come.
+    /// Returns whether the caller has not spoken yet.
     pub fn begins(&self) -> bool {
         self.forms && !self.has_caller
     }
@@ -87,7 +87,7 @@ impl Spans {
         self.find(position).map(|(span, _)| span)
     }
 
-    /// Returns the spans of the first so many messages, and of all others in these spans.
+    /// Returns the spans of the first `records` messages, and of all others in these spans.
     pub fn of_first(&self, positions: impl Iterator<Item = Position>, records: usize) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         for (index, position) in positions.enumerate() {
@@ -111,13 +111,14 @@ impl Spans {
         self.known.partition_point(|(span, _)| span.last() < position.seq())
     }
 
-    /// Returns the first message after the spans that may not be in the log. Their messages are put together.
+    /// Returns the number of the first message after the spans that may not be in the log. The messages of such a span
+    /// are put together.
     pub fn after_unwritten(&self) -> u32 {
         let last = self.known.last().filter(|(_, is_written)| !is_written);
         last.map_or(0, |(span, _)| span.last() + 1)
     }
 
-    /// Closes spans of new messages, which come with their sizes, until they have about `records` records. Returns the
+    /// Closes spans of new messages, each given with its size, until they have about `records` records. Returns the
     /// spans.
     pub fn close(&mut self, messages: impl Iterator<Item = (Position, usize)>, records: usize) -> Vec<Span> {
         if !self.forms {
@@ -154,12 +155,12 @@ fn after(known: &[(Span, bool)]) -> u32 {
     known.last().map_or(0, |(span, _)| span.last() + 1)
 }
 
-/// Returns where the last span begins that these new messages would form: a later message may join it.
+/// Returns the start of the last span that these new messages would form. A later message may join that span.
 pub(super) fn last_begin(messages: impl Iterator<Item = (Position, usize)>) -> Option<u32> {
     Runs(messages.peekable()).last().map(|(span, _)| span.start)
 }
 
-/// The spans that messages form, each with its size: consecutive messages, up to the largest size.
+/// The spans that messages form, each with its size: consecutive messages, up to the maximum size.
 struct Runs<I: Iterator<Item = (Position, usize)>>(std::iter::Peekable<I>);
 
 impl<I: Iterator<Item = (Position, usize)>> Iterator for Runs<I> {
@@ -171,7 +172,7 @@ impl<I: Iterator<Item = (Position, usize)>> Iterator for Runs<I> {
         let (first, mut bytes) = self.0.next()?;
         let mut span = first.seq()..first.seq() + 1;
         loop {
-            // A summary follows the message that it covers, and is in no span.
+            // A summary follows the message that it covers, and is never in a span.
             while self.0.next_if(is_summary).is_some() {}
             let joins = |(position, more): &(Position, usize)| position.seq() == span.end && bytes + more <= MAX_BYTES;
             let Some((_, more)) = self.0.next_if(joins) else { return Some((span, bytes)) };
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(closed, [span(0, 1), span(2, 2), span(3, 3), span(4, 4), span(6, 6)]);
         assert_eq!(spans.new_from(), Some(Position::message(7)));
         assert_eq!(spans.of(Position::message(1)), Some(span(0, 1)));
-        // It comes after later messages were put, so it is an item of its own.
+        // The message arrives after later ones were put, so it is an item of its own.
         assert_eq!(spans.of(Position::message(5)), None);
         assert_eq!(last_begin(messages(&[(7, half), (8, half), (9, half)])), Some(9));
     }

@@ -48,7 +48,7 @@ impl WriterTask {
         self.settle_call(key);
     }
 
-    /// Writes the waiting records of a call straight to the log, because the spool does not take them.
+    /// Writes the waiting records of a call straight to the log, because the spool does not accept them.
     pub(super) fn bypass_spool(&mut self, key: &Key) {
         let Some(state) = self.calls.get_mut(key) else { return };
         for waiting in state.waiting.values_mut().filter(|waiting| !waiting.is_committing) {

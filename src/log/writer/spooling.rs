@@ -34,15 +34,15 @@ pub(super) struct Spooling {
     later: Vec<Command>,
     /// True if a commit precedes the next read.
     commits_next: bool,
-    /// The trouble of a deleted or replaced file is shown until then at least.
+    /// The earliest time at which the trouble of a deleted or replaced file is cleared.
     pub(super) trouble_until: Option<Instant>,
     failures: u32,
     retry_at: Option<Instant>,
-    /// The end of the latest work, which noticed a deleted or replaced file.
+    /// The end of the latest work of the spool, which detects a deleted or replaced file.
     looked_at: Instant,
 }
 
-/// How long a deleted or replaced file goes unnoticed at most, while it holds anything.
+/// The maximum time after which a deleted or replaced file is detected, while it holds anything.
 const LOOK_AFTER: Duration = Duration::from_millis(900);
 
 /// The contents of a commit.
@@ -101,8 +101,8 @@ impl Spooling {
         !(self.next.changes.is_empty() && self.queued.is_empty())
     }
 
-    /// Returns the next read, unless a commit is first. Wanted calls precede every commit, so that the task knows the
-    /// spooled records of a call before it adds to them.
+    /// Returns the next read, unless a commit comes first. Wanted calls precede every commit, so that the task knows
+    /// the spooled records of a call before it adds to them.
     fn next_read(&mut self, room: usize) -> Option<Piece> {
         let is_commit_first = room == 0 || self.commits_next && self.has_changes();
         let piece = self.unread.wanted().or_else(|| self.unread.next().filter(|_| !is_commit_first));
@@ -146,11 +146,11 @@ impl WriterTask {
             if waiting.route != Route::Spool || waiting.is_committing {
                 continue;
             }
-            // The spool keeps one revision of a message, so it cannot add one that it keeps as a dead letter.
+            // The spool keeps one revision of a message, so it cannot add a record that it keeps as a dead letter.
             let at = (key.0.clone(), position, waiting.record.id());
             let revision = waiting.record.revision();
             let is_dead_letter = self.dead_letters.get(&at).is_some_and(|letter| letter.is_in_spool(revision));
-            // After one record of a call bypasses the spool, the later ones do, too, to stay in order.
+            // Once one record of a call bypasses the spool, the later ones do, too, to stay in order.
             if bypassing.contains(&key) || is_dead_letter || !spool.has_room_for(bytes + waiting.bytes as u64) {
                 bypassing.insert(key);
                 continue;
@@ -227,8 +227,8 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         spooling.failures += 1;
         spooling.next.changes.splice(0..0, batch.changes);
-        // A commit that reports an error may have been made. Its records bypass the spool now, so they are removed from
-        // it, except for records that replaced a spooled revision.
+        // A commit that reports an error may have succeeded. Its records bypass the spool now, so they are removed from
+        // the spool, except for records that replaced a spooled revision.
         for (key, record) in &batch.records {
             let is_new = self.calls.get(key).is_some_and(|state| !state.spooled.contains_key(&record.position()));
             if is_new {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::log::{CallId, LogError};
 
-/// How durable a change is on its way into the log, from the least to the most durable level.
+/// How durable a change is, from the least to the most durable level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Durability {
@@ -54,10 +54,10 @@ pub struct Status {
     pub unspooled: u64,
     /// Bytes that wait in memory.
     pub bytes: usize,
-    /// How long the oldest part that is not stored has been waiting; zero if nothing waits.
+    /// The time for which the oldest unstored part has been waiting; zero if nothing waits.
     pub lag: Duration,
-    /// Errors that need an operator: the newest one of each blocked call, and of the spool. The writer retries by
-    /// itself. A spool's file that was deleted is shown for a minute at least, though the spool has written it again.
+    /// Errors that need an operator: the newest one of each blocked call, and of the spool. The writer keeps retrying.
+    /// The error of a deleted spool file is shown for at least a minute, even if the spool has written the file again.
     pub trouble: Vec<LogError>,
 }
 

@@ -154,7 +154,7 @@ impl WriterTask {
         }
     }
 
-    /// Schedules a call after `wait`, unless it is scheduled already. So it does not shorten a backoff.
+    /// Schedules a call after `wait`, unless it is scheduled already. This does not shorten a backoff.
     pub(super) fn schedule_if_idle(&mut self, key: &Key, wait: Duration) {
         if self.calls.get(key).is_some_and(|state| state.due.is_none()) {
             self.schedule(key, wait);

@@ -6,7 +6,7 @@ use super::{WriterTask, error_chain, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallId, LogError};
 
-/// How long the status shows that the spool's file was deleted, though the spool has written it again.
+/// How long the status shows a deleted spool file, even if the spool has written it again.
 const SHOWN_FOR: Duration = Duration::from_secs(60);
 
 impl WriterTask {

@@ -8,8 +8,8 @@ use crate::log::{CallId, LogError, RecordKey};
 
 /// The calls of an earlier process that the task has not read from the spool yet.
 ///
-/// The task reads them in pieces, by id, while it knows few spooled records, so that a large spool takes little memory.
-/// A call that is used before its piece is read at once, before anything of it is committed.
+/// The task reads them in pieces, by id, while it keeps track of few spooled records, so that a large spool takes
+/// little memory. A call that is used before its piece is read is read at once, before any change of it is committed.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
     is_done: bool,
@@ -31,7 +31,7 @@ pub(super) enum Piece {
 
 /// The maximum number of records in a piece, unless its only call has more.
 const MAX_PIECE: usize = 4_096;
-/// For so many bytes of the limit of all calls, the task knows one spooled record.
+/// The task keeps track of one spooled record for each of so many bytes of the limit of all calls.
 const BYTES_PER_RECORD: usize = 4_096;
 
 impl Piece {
@@ -116,7 +116,7 @@ impl WriterTask {
     pub(super) fn on_read(&mut self, piece: Piece, found: Vec<SpooledCall>) {
         let Some(spooling) = &mut self.spooling else { return };
         let mut found = spooling.unread.add(piece, found);
-        // The commit that forgets an erased call, or removes a dead letter, may not be done yet.
+        // The commit that removes an erased call or a dead letter may still be running.
         found.retain(|call| !self.is_forgotten(call.lease.call_id()));
         let discarded = self.discarded();
         for call in &mut found {
@@ -128,7 +128,7 @@ impl WriterTask {
         self.recover(found);
     }
 
-    /// Returns how many spooled records the next piece may have; zero if the task knows enough.
+    /// Returns how many spooled records the next piece may have; zero if the task keeps track of enough.
     pub(super) fn room_for_spooled(&self) -> usize {
         let most = (self.settings.max_bytes / BYTES_PER_RECORD).max(1);
         let known = super::unpoisoned(&self.shared.counters.status).spooled;
@@ -178,10 +178,10 @@ mod tests {
         assert_eq!(unread.next(), Some(Piece::After(Some(b.clone()))));
         unread.want(&a);
         assert_eq!(unread.wanted(), None);
-        // It is wanted while its piece is being read.
+        // The call is requested while its piece is being read.
         let d = CallId::new("CD").unwrap();
         unread.want(&d);
-        // The call is in the spool by now, because the task has put it there.
+        // The task has put this call into the spool meanwhile.
         assert_eq!(ids(&unread.add(Piece::After(Some(b)), vec![call("CC"), call("CD")])), ["CD"]);
         assert_eq!(unread.wanted(), None);
         assert!(!unread.is_done());

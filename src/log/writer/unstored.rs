@@ -9,7 +9,7 @@ use crate::message::MessageId;
 pub(super) const NO_ANSWER: &str =
     "the task of the log's writer did not answer by the deadline; check that its runtime is running and not blocked";
 
-/// A part of a call that is accepted but not stored: its header, a record, or its end. Its text says which part.
+/// A part of a call that is accepted but not stored: its header, a record, or its end. `Display` names the part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unstored {
@@ -35,8 +35,8 @@ pub(super) enum Part {
         revision: u32,
     },
     CallEnd,
-    /// Unknown parts: the writer's task did not answer by the deadline, or the spool cannot be read yet. Any part may be
-    /// missing.
+    /// The parts are unknown, because the writer's task did not answer by the deadline or the spool cannot be read yet.
+    /// Any part may be missing.
     Unknown,
 }
 

@@ -102,9 +102,9 @@ impl Format {
         Self { previous_summary: false, ..self }
     }
 
-    /// Sets the tag before the words of a role, such as `[User]: `. That of [`Role::System`] is for background that
-    /// nobody said, such as [`Edit::add_context`](crate::conversation::Edit::add_context) adds; system messages are never
-    /// written.
+    /// Sets the tag before the words of a role, such as `[User]: `. The tag of [`Role::System`] precedes background
+    /// that nobody said, such as [`Edit::add_context`](crate::conversation::Edit::add_context) adds; system messages
+    /// are never written.
     #[must_use]
     pub fn with_tag(mut self, role: Role, tag: impl Into<Cow<'static, str>>) -> Self {
         match role {
@@ -144,7 +144,7 @@ impl Format {
     /// Iterates over the texts that could pass for the beginning of a line.
     fn marks(&self) -> impl Iterator<Item = &str> {
         let Tags { summary, user, assistant, context, call, result } = &self.tags;
-        // A separator of white space alone begins no line: a tag must follow it.
+        // A separator of white space alone is not a mark, because a line begins with a tag after it.
         let marks = [summary, user, assistant, context, call, result, &self.separator].map(|mark| &**mark);
         marks.into_iter().filter(|mark| folded(mark.chars()).next().is_some())
     }

@@ -123,7 +123,7 @@ impl<'a, O: Write> Writer<'a, O> {
 
     /// Returns `true` if the text needs no escaping. Most texts do not.
     fn is_plain(&self, text: &str) -> bool {
-        // 0 means no opening: a control character is special anyway.
+        // 0 stands for no opening, because a control character is special anyway.
         let openings = if self.format.openings.is_empty() { &[0] } else { &*self.format.openings };
         !openings.iter().any(|opening| has_special(text.as_bytes(), *opening))
     }

@@ -42,7 +42,7 @@ pub(super) fn choose(transcript: &Transcript, settings: &ExtractiveSummarizer) -
     choice.kept
 }
 
-/// Ranks a fact by its points, lower if it is long, higher if it is new.
+/// Ranks a fact by its points. Long facts rank lower, new ones higher.
 fn priority(transcript: &Transcript, fact: &Fact) -> u64 {
     let turns = transcript.turns.len().max(1) as u64;
     let newness = 100 + NEWER * (fact.turn as u64 + 1) / turns;
@@ -129,7 +129,7 @@ impl Choice<'_> {
         new * 3 >= all && new > 0
     }
 
-    /// Returns the characters that [`super::write`] needs for the fact at most.
+    /// Returns the maximum number of characters that [`super::write`] needs for the fact.
     fn cost(&self, fact: &Fact) -> usize {
         let is_first = self.of_turns.get(fact.turn).is_none_or(|chars| *chars == 0);
         // The label, two quotation marks, and a line break.

@@ -6,7 +6,7 @@ use std::str::CharIndices;
 use crate::message::is_invisible;
 
 /// The maximum length that is read of one text, in bytes, half of it from each end. The limit bounds the work that one
-/// message can cause, and any utterance is shorter.
+/// message can cause. Real utterances are shorter.
 const READ: usize = 16 * 1024;
 
 /// The marks of transcripts for sounds without words.
@@ -102,7 +102,8 @@ fn join_line(line: &mut String) {
     }
 }
 
-/// Returns the first and the last `most / 2` bytes, or the whole text and nothing if it is not longer than `most`.
+/// Returns the first and the last `most / 2` bytes, or the whole text and an empty text if it is not longer than
+/// `most`.
 fn ends(text: &str, most: usize) -> (&str, &str) {
     if text.len() <= most {
         return (text, "");

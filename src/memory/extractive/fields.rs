@@ -11,7 +11,7 @@ use crate::message::Value;
 /// A scalar with its key. The items of a list have the key of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Field {
-    /// Empty if there is none.
+    /// The key, or an empty text if there is none.
     pub key: String,
     pub value: String,
     /// The number of enclosing lists and maps.

@@ -1,4 +1,5 @@
-//! The English words and phrases that score a clause. In other languages, digits, names and lengths decide.
+//! The English words and phrases that score a clause. For other languages, the score depends on digits, names and
+//! lengths.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -11,7 +12,7 @@ use super::hash::Hash;
 pub(super) enum Word {
     /// A spoken number.
     Number,
-    /// A unit: with a number before it, an amount, a duration or a time of day.
+    /// A unit. After a number, it makes an amount, a duration or a time of day.
     Unit,
     /// A day, a month.
     Date,
@@ -27,7 +28,7 @@ pub(super) enum Word {
     Ask,
     /// A negation or a contrast.
     Not,
-    /// A yes-or-no question at the beginning of a clause; nothing elsewhere.
+    /// A word that makes a yes-or-no question at the beginning of a clause, and has no meaning elsewhere.
     Asks,
     /// No meaning by itself.
     Stop,

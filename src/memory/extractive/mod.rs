@@ -36,9 +36,9 @@ const NOTHING: &str = "(nothing of note was said)";
 /// caller: "checking account"
 /// ```
 ///
-/// The next summary reads these lines like messages. So a fact stays as long as it is among the most important ones, and
-/// summaries do not nest. A caller's words are quoted, on one line, and without control or bidi characters, so they cannot
-/// look like another speaker's. A clause without new facts is left out.
+/// The next summary reads these lines like messages, so a fact stays as long as it is among the most important ones,
+/// and summaries do not nest. A caller's words are quoted, on one line, and without control or bidi characters, so they
+/// cannot imitate another speaker. A clause without new facts is left out.
 ///
 /// Wishes and promises are recognised in English only; numbers, ids, names and dates with digits in any language. It never
 /// fails, and its text is never blank.
@@ -46,7 +46,7 @@ const NOTHING: &str = "(nothing of note was said)";
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {
     max_chars: usize,
-    /// The maximum if the covered words are long.
+    /// The maximum length if the covered words are long.
     most_chars: usize,
 }
 
@@ -60,7 +60,8 @@ impl Default for ExtractiveSummarizer {
 /// The maximum length of one turn in a summary. It keeps a long speech from displacing everything else.
 const MAX_TURN_CHARS: usize = 300;
 
-/// The part of the covered words that a summary takes if a memory has room for more than the usual length.
+/// A summary takes at most one in this many of the covered characters, if the memory has room for more than the usual
+/// length.
 const SHARE: usize = 4;
 
 /// The minimum length of a summary. The longest clause with its speaker is shorter.
@@ -74,9 +75,13 @@ impl ExtractiveSummarizer {
         Self { max_chars: chars, most_chars: chars }
     }
 
-    /// Creates a summariser for a memory of this size, which a summary of long talk may fill.
+    /// Creates a summariser whose longest summary fills a memory of this size.
     pub(crate) fn for_memory(memory: Tokens) -> Self {
-        let room = usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+        Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
+    }
+
+    /// Creates a summariser for so much room, in characters, which a summary of long talk may fill.
+    pub(crate) fn within(room: usize) -> Self {
         Self { most_chars: room, ..Self::default() }
     }
 

@@ -80,7 +80,7 @@ pub(super) fn weigh(line: &str, terms: &mut Vec<Term>) -> Weight {
     let points = match status {
         _ if rest.is_empty() => 20,
         "failed" => 150,
-        // A read or a calculation without a result.
+        // The call read or calculated something, and returned no result.
         "done" if looks || thinks => 20,
         _ if thinks => 50,
         _ if looks => 100,
@@ -129,13 +129,13 @@ struct Group {
     rank: u32,
 }
 
-/// Writes `key=value` for each key, the most important first. Leaves out a value that another key has, unless it is an
-/// id.
+/// Writes `key=value` for each key, the most important first. Leaves out a value that another key already has, unless
+/// it is an id.
 fn items(result: Vec<Field>, arguments: Vec<Field>, seen: &mut HashMap<u64, u32>) -> Vec<String> {
     let mut groups: Vec<Group> = Vec::new();
     let mut fields = result.into_iter().chain(arguments).peekable();
     while let Some(mut field) = fields.next() {
-        // The parts of a name.
+        // The parts of a name are words.
         let is_word = |value: &str| !value.contains(|c: char| c.is_numeric());
         if let Some(whole) = field.key.strip_prefix("first_").filter(|_| is_word(&field.value)).map(str::to_owned)
             && let Some(last) =

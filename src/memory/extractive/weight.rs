@@ -32,7 +32,7 @@ const HARD: u32 = 3;
 /// The worth of any other meaningful word.
 const SOFT: u32 = 1;
 
-/// Scores a clause, given as it is and in lower case, and adds its terms.
+/// Scores a clause and adds its terms. `lower` is the clause in lower case.
 pub(super) fn weigh(clause: &str, lower: &str, terms: &mut Vec<Term>) -> Weight {
     let mut scale =
         Scale { terms, weight: Weight::default(), numbers: Run::default(), letters: Run::default(), hard: 0, soft: 0 };

@@ -11,17 +11,17 @@ use super::tokens::CURRENCIES;
 
 /// The length of the words before the facts.
 const HEADS: usize = 60;
-/// How much an earlier value of the same thing ranks lower.
+/// How many ranks lower an earlier value of the same thing is.
 const EARLIER: i64 = 4;
 
 impl Folded {
-    /// Returns the values that no correction replaced, oldest first.
+    /// Returns the values that no correction has replaced, oldest first.
     pub fn facts(&self) -> Vec<super::Fact> {
         self.iter().filter(|known| !known.is_replaced).map(Known::to_fact).collect()
     }
 
-    /// Writes the most important facts, at most `room` bytes of them: the latest and most repeated ones, the caller's first.
-    /// `is_shown` returns whether the prompt has a value anyway.
+    /// Writes the most important facts in at most `room` bytes: the latest and most repeated ones, the caller's first.
+    /// `is_shown` returns whether the prompt already has a value.
     pub fn text(&self, room: usize, is_shown: impl Fn(&str) -> bool) -> Option<String> {
         let known: Vec<Known<'_>> = self.iter().collect();
         let mut ranked: Vec<(i64, usize, &Known<'_>)> = Vec::new();
@@ -38,7 +38,7 @@ impl Folded {
         }
         ranked.sort_by_key(|(rank, index, _)| Reverse((*rank, *index)));
         let mut left = room.saturating_sub(HEADS);
-        // With the slot, or without it.
+        // The index, the value, and whether it is written with its slot.
         let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
         let (mut moments, mut wished) = (HashSet::new(), HashSet::new());
         for (_, index, known) in ranked {
@@ -49,7 +49,7 @@ impl Folded {
             if is_repeated {
                 continue;
             }
-            // A number says little without its slot.
+            // A number means little without its slot.
             let needs_slot = known.is_by_caller && known.value.contains(|c: char| c.is_numeric());
             let is_part = |of: &str| !known.is_wish() && known.was.is_none() && holds(of, known.value);
             if chosen.iter().any(|(_, chosen, _)| is_part(chosen.value)) {
@@ -64,7 +64,7 @@ impl Folded {
                 wished.extend(known.is_wish().then(|| words(known.value)).into_iter().flatten());
             }
         }
-        // The other slots come after the values of all.
+        // Slots are added only after the values of all facts have room.
         for (_, known, has_slot) in &mut chosen {
             let slot = known.slot.len() + 1;
             if !*has_slot && slot <= left {
@@ -88,29 +88,29 @@ impl Folded {
     }
 }
 
-/// Returns the rank of a value. Of two values with one rank, the shorter one leaves more room. An earlier value of the same
-/// thing gives way.
+/// Returns the rank of a value. Of two values with one rank, the shorter one leaves more room. An earlier value of the
+/// same thing ranks lower.
 fn rank(known: &Known<'_>, is_latest: bool) -> i64 {
     let length = known.value.len() / if known.is_wish() { 40 } else { 10 };
     let earlier = if is_latest { 0 } else { EARLIER };
     i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX) - earlier
 }
 
-/// Returns the words of a wish that say something: those with a meaning of their own, and those that refuse or limit.
+/// Returns the significant words of a wish: those with a meaning of their own, and those that refuse or limit.
 fn words(wish: &str) -> impl Iterator<Item = String> {
     let words = wish.split(|c: char| !c.is_alphanumeric() && c != '\'').map(str::to_lowercase);
     let is_limit = |word: &str| WORDS.limits.iter().any(|limit| matches!(limit.as_slice(), [one] if *one == word));
     words.filter(move |word| !word.is_empty() && (is_limit(word) || !WORDS.stopwords.contains(word.as_str())))
 }
 
-/// Returns whether later wishes have nearly all words of a wish.
+/// Returns whether later wishes contain nearly all words of a wish.
 fn says_nothing_new(wish: &str, wished: &HashSet<String>) -> bool {
     let words: Vec<String> = words(wish).collect();
     let new = words.iter().filter(|word| !wished.contains(*word)).count();
     new * 5 <= words.len()
 }
 
-/// Returns whether a text holds a value, not inside of a longer word.
+/// Returns whether a text holds a value as whole words.
 pub(crate) fn holds(text: &str, value: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(value).any(|(at, _)| {

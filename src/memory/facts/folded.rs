@@ -5,8 +5,8 @@ use super::{Fact, FactSource, LIMIT, WISH};
 
 /// The facts up to some message, folded: each value once, with the value that it corrects.
 ///
-/// The words take at most a given number of bytes. The values with the lowest rank go first, so that the same facts fold to
-/// the same values wherever the folding is interrupted.
+/// The words take at most a given number of bytes. The values with the lowest rank are removed first, so that the same
+/// facts fold to the same values, however the folding is split into steps.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folded {
     /// The slot, value and corrected value of each entry, one after the other.
@@ -55,7 +55,8 @@ impl Known<'_> {
         self.slot == WISH || self.slot == LIMIT
     }
 
-    /// Returns what a later value of the caller replaces without a word of correction: the slot, or the noun of a number.
+    /// Returns what a later value of the caller replaces without announcing a correction: the slot, or the noun of a
+    /// number.
     pub fn subject(&self) -> Option<String> {
         let noun = form(self.value).4;
         let slot = Some(self.slot).filter(|slot| !slot.is_empty()).map(str::to_owned);
@@ -133,8 +134,8 @@ impl Folded {
         }
     }
 
-    /// Marks the value that a correction replaces, and returns it: the one it names, or the caller's last value of the slot
-    /// and the same form.
+    /// Marks the value that a correction replaces, and returns it: the value that the correction names, or the caller's
+    /// last value of the same slot and form.
     fn replaced(&mut self, fact: &Fact, was: &str) -> Option<String> {
         let is_it = |known: &Known<'_>| {
             if !was.is_empty() {
@@ -150,7 +151,7 @@ impl Folded {
                         && known.value.contains(|c: char| c.is_numeric())))
         };
         let (index, known) = self.iter().enumerate().filter(|(_, known)| is_it(known)).last()?;
-        // A code that was spelled on is no correction.
+        // A code that the caller continues to spell is not a correction.
         let corrected = was.is_empty().then(|| known.value.to_owned());
         self.entries.get_mut(index)?.is_replaced = true;
         corrected
@@ -209,12 +210,12 @@ fn length(text: &str) -> u32 {
     u32::try_from(text.len()).unwrap_or(u32::MAX)
 }
 
-/// Returns whether two values are equal but for the case.
+/// Returns whether two values are equal, ignoring case.
 fn is_equal(one: &str, other: &str) -> bool {
     one == other || one.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase))
 }
 
-/// Returns the form of a value: which kinds of characters it has, whether it is a date, and the noun after a number.
+/// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.
 fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
     let lower = value.to_lowercase();

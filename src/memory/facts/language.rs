@@ -1,6 +1,6 @@
-//! [`Words`]: the words of all languages, read from one file a language.
+//! [`Words`]: the words of all languages, read from one file per language.
 //!
-//! A call does not say which language it is in, and callers change it, so the words of all languages count.
+//! The language of a call is unknown, and callers change it, so the words of all languages count.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -30,7 +30,7 @@ pub(super) struct Words {
     /// Phrases of wishes.
     pub wishes: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
-    /// Abbreviations that no value needs.
+    /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
     /// Frequent words of languages that capitalise all nouns.
@@ -38,7 +38,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Returns the number from 0 to 20, the tens, 100 or 1,000 that the word says.
+    /// Returns the number that a word means: 0 to 20, a multiple of ten, 100 or 1,000.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.values.get(word).copied()
     }
@@ -57,14 +57,14 @@ impl Words {
         Some(parts).filter(|parts| !parts.is_empty())
     }
 
-    /// Returns the day of the week, from 0 for Monday, that the word says, in full or abbreviated to three letters.
+    /// Returns the day of the week that a word means, in full or abbreviated to three letters, from 0 for Monday.
     pub fn weekday(&self, word: &str) -> Option<usize> {
         let is_short = word.chars().count() == 3 && !self.stopwords.contains(word);
         let is_day = |day: &str| day == word || (is_short && day.starts_with(word));
         entries("days").find_map(|list| list.split(", ").take(7).position(is_day))
     }
 
-    /// Returns the month from 1 to 12 that the word says, in full or abbreviated.
+    /// Returns the month that a word means, in full or abbreviated, from 1 to 12.
     pub fn month(&self, word: &str) -> Option<usize> {
         let full = |lists: &str| lists.split(", ").take(12).position(|month| month.starts_with(word));
         self.months.contains(word).then(|| entries("months").find_map(full)).flatten().map(|at| at + 1)
@@ -116,7 +116,7 @@ fn values() -> HashMap<&'static str, u32> {
     found
 }
 
-/// Returns where the words after one of the phrases begin, for each time that one of them occurs.
+/// Returns the positions directly after each occurrence of one of the phrases.
 pub(super) fn after<'a>(phrases: &'a [Vec<&'static str>], words: &'a [String]) -> impl Iterator<Item = usize> + 'a {
     (0..words.len()).filter_map(|at| {
         let rest = words.get(at..)?;

@@ -35,7 +35,7 @@ pub struct Fact {
     replaces: Option<Text>,
 }
 
-/// Who a fact comes from.
+/// The source of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FactSource {
@@ -51,10 +51,10 @@ pub enum FactSource {
 ///
 /// A service implements it to add fields of its own, and can ask [`RuleFactFinder`] first.
 pub trait FactFinder: fmt::Debug + Send + Sync {
-    /// Returns the facts in a message, which the caller or the assistant said. `earlier` holds the words of up to three
-    /// messages before it, such as the question that it answers, oldest first.
+    /// Returns the facts in a message that the caller or the assistant said. `earlier` holds the words of up to three
+    /// messages before it, oldest first, such as the question that it answers.
     ///
-    /// Must be deterministic, as a restored call finds its facts again.
+    /// Must be deterministic, because a restored call finds its facts again.
     fn find(&self, message: &Message, earlier: &[&Message]) -> Vec<Fact>;
 }
 
@@ -64,8 +64,8 @@ impl Fact {
         Self { slot: slot.into(), value: value.into(), source, replaces: None }
     }
 
-    /// Marks the fact as a correction of an earlier value, given as it was said. An empty text stands for the last value
-    /// of the caller in this slot that has the same kinds of characters.
+    /// Marks the fact as a correction. `earlier` is the corrected value, as it was said. If `earlier` is empty, the
+    /// fact corrects the last value of the caller in this slot that has the same kinds of characters.
     #[must_use]
     pub fn replacing(self, earlier: impl Into<Text>) -> Self {
         Self { replaces: Some(earlier.into()), ..self }
@@ -86,7 +86,7 @@ impl Fact {
         self.source
     }
 
-    /// Returns the value that this one corrects.
+    /// Returns the value that this one corrects, if any.
     pub fn replaces(&self) -> Option<&str> {
         self.replaces.as_deref()
     }

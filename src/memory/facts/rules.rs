@@ -17,8 +17,8 @@ use crate::message::{Message, Role, Text};
 /// noun, amounts, dates, times, e-mail addresses, spelled codes, and what the caller wants or refuses.
 ///
 /// A slot is named by the words before the value ("flight HAT1"), or by the question that the value answers ("What is
-/// your user id?"). English, French, German, Italian, Portuguese and Spanish number words, months, introductions and
-/// refusals are known. In other languages, only those are not found.
+/// your user id?"). Number words, months, introductions and refusals are found in English, French, German, Italian,
+/// Portuguese and Spanish; everything else in any language.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleFactFinder;
 
@@ -48,7 +48,7 @@ impl FactFinder for RuleFactFinder {
     }
 }
 
-/// Returns the words in small letters of a text and of the messages before it.
+/// Returns the words that a text and the messages before it have in lower case.
 fn small(text: &[Token<'_>], earlier: &[&Message]) -> HashSet<String> {
     let earlier = earlier.iter().flat_map(|message| message.contents().texts()).flat_map(|text| tokens(text.as_str()));
     let is_small = |token: &&Token<'_>| token.text == token.lower && token.is_word();
@@ -61,9 +61,9 @@ struct Finding<'a> {
     source: FactSource,
     /// The noun that the assistant asked for.
     question: Option<String>,
-    /// The words that this message and those before have in small letters.
+    /// The words that this message and those before it have in lower case.
     small: HashSet<String>,
-    /// The beginning of the last sentence with a corrected value.
+    /// The start of the last sentence with a corrected value.
     corrected: Option<usize>,
     facts: Vec<Fact>,
 }
@@ -123,7 +123,7 @@ impl Finding<'_> {
         0
     }
 
-    /// Returns the length of a run of such words, which a clause's end breaks.
+    /// Returns the length of a run of matching words, which the end of a clause breaks.
     fn run(&self, at: usize, is_part: impl Fn(&Token<'_>) -> bool) -> usize {
         let mut length = 0;
         while let Some(token) = self.get(at + length).filter(|token| is_part(token)) {
@@ -172,7 +172,7 @@ impl Finding<'_> {
         self.counted(at, 1)
     }
 
-    /// Adds a number of `length` words with up to two words that say of what.
+    /// Adds a number of `length` words with up to two words for the counted thing.
     fn counted(&mut self, at: usize, length: usize) -> usize {
         let is_noun = |token: &Token<'_>| {
             token.is_word()
@@ -192,7 +192,7 @@ impl Finding<'_> {
         let street = self.run(at + length, |token| token.is_capitalised() && token.is_word());
         let is_house = is_digit && is_open && !is_amount && street >= 2;
         let nouns = if is_house { street.min(4) } else { nouns };
-        // "One" alone is a pronoun, and a digit of the assistant the number of a list entry.
+        // "One" alone is a pronoun, and a digit of the assistant may be the number of a list entry.
         let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
         if (!is_digit || (is_small && !is_amount)) && length == 1 && nouns == 0 {
             return 0;
@@ -228,7 +228,7 @@ impl Finding<'_> {
         let clause = self.tokens.iter().skip(at + run - 1).take(3);
         let mut ends = clause.filter(|token| token.ends_clause);
         let is_label = ends.next().is_some_and(|token| token.is_label);
-        // A word that is written in small letters as well is no name.
+        // A word that also occurs in lower case is not a name.
         let is_noun = run == 1 && !is_labelled && self.get(at).is_some_and(|token| self.small.contains(&token.lower));
         if is_noun || is_label || run > 4 || (is_first && run == 1 && self.tokens.len() > 1) {
             return if is_label { run } else { 0 };
@@ -236,7 +236,7 @@ impl Finding<'_> {
         self.add(at, run)
     }
 
-    /// Adds the name after an introduction, in whatever case a transcript has it.
+    /// Adds the name after an introduction, in the case of the transcript.
     fn introduced(&mut self, at: usize) -> usize {
         let is_part = |token: &Token<'_>| {
             token.is_word() && token.text.chars().count() > 1 && !WORDS.stopwords.contains(token.lower.as_str())
@@ -276,7 +276,8 @@ impl Finding<'_> {
     fn push(&mut self, slot: &str, value: String, at: usize) {
         let mut fact = Fact::new(slot.to_owned(), value, self.source);
         if self.source == FactSource::Caller && self.is_corrected(at) {
-            // An empty text: the table knows the earlier value. Two values after a correction do not replace each other.
+            // The empty text leaves it to the table to find the earlier value. Two values after one correction do not
+            // replace each other.
             let is_only = self.corrected.replace(self.sentence(at)) != Some(self.sentence(at));
             fact = if is_only { fact.replacing(Text::from("")) } else { fact };
         }

@@ -1,8 +1,8 @@
-//! [`Source`]: the values of a text, which checks that another text has no others.
+//! [`Source`]: the values of a text, against which another text is checked.
 //!
-//! Left alone, because faithful summaries differ there: counts up to 12 without a unit, the first word of a sentence
-//! unless a name follows, single capitalised words in languages that capitalise all nouns, and a year that the source
-//! omits. A sum or a product is accepted beside its terms.
+//! The check ignores values in which faithful summaries differ: counts up to 12 without a unit, the first word of a
+//! sentence unless a name follows, single capitalised words in languages that capitalise all nouns, and a year that the
+//! source omits. A sum or a product is accepted together with its terms.
 
 mod read;
 mod removed;
@@ -17,14 +17,14 @@ pub(crate) use removed::Removed;
 pub(crate) use value::{Moment, moment};
 use value::{Value, key, numbers, value};
 
-/// The values that a summary may hold: those of the words that it summarises.
+/// The values that a summary may hold: those of the words that it covers.
 #[derive(Default)]
 pub(crate) struct Source {
     words: HashSet<String>,
     /// Ids, codes and e-mail addresses.
     codes: HashSet<String>,
     numbers: HashSet<String>,
-    /// Numbers within dates and compounds, which are no amounts.
+    /// Numbers within dates and compounds, which are not amounts.
     pieces: HashSet<String>,
     days: HashSet<(u32, u32)>,
     years: HashSet<u32>,
@@ -35,13 +35,14 @@ pub(crate) struct Source {
     spelled: Vec<String>,
 }
 
-/// The greatest count that is left alone.
+/// The greatest count that the check ignores.
 const SMALL: u32 = 12;
-/// The length from which a part of a spelled code counts.
+/// The minimum length at which a part of a spelled code counts.
 const PART: usize = 4;
 
 impl Source {
-    /// Returns the text without the sentences that hold a value that the source lacks, and the number of these sentences.
+    /// Returns the text without the sentences that hold a value which the source lacks, and the number of these
+    /// sentences.
     pub fn checked(&self, text: &str) -> (String, Removed) {
         let has_nouns = WORDS.capitalises_nouns(tokens(text).iter().map(|token| token.lower.as_str()));
         let mut kept = String::new();
@@ -100,7 +101,7 @@ impl Source {
         match value {
             Value::Date { days, year } => {
                 let is_year = year.is_none_or(|year| self.years.is_empty() || self.years.contains(&year));
-                // The month and the day may have been said apart.
+                // The month and the day may have been said separately.
                 let apart = |(month, day): &(u32, u32)| {
                     self.months.contains(month) && self.words.iter().any(|word| is_ordinal_of(word, *day))
                 };
@@ -142,7 +143,7 @@ impl Source {
         self.spelled.iter().any(|said| said == code || (code.len() >= PART && said.contains(code)))
     }
 
-    /// Returns the number of words from `at` that together are a number or code of the source.
+    /// Returns the number of words from `at` that together form a number or code of the source.
     fn joined(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
         let is_piece = |token: &&Token<'_>| token.is_spelled() || is_digits(token.text);
         let length = tokens.iter().skip(at).take_while(is_piece).count();
@@ -195,7 +196,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Returns whether a word says the day of a month, such as `24th`.
+/// Returns whether a word means a day of the month, such as `24th`.
 fn is_ordinal_of(word: &str, day: u32) -> bool {
     let end = word.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0);
     end.is_some_and(|end| {

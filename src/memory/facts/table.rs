@@ -16,15 +16,15 @@ const LEAST: usize = 2_000;
 
 /// The facts of a call.
 ///
-/// Those of messages that left memory are folded, which is final. Those of messages in memory are kept one by one, so that a
-/// changed message can be searched again. A [fork](Self::fork) shares both until one of them changes.
+/// The facts of messages that left memory are folded, which is final. The facts of messages in memory are kept one by
+/// one, so that a changed message can be searched again. A [fork](Self::fork) shares both until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FactTable {
     left: Arc<Folded>,
     /// The words of the last messages that left memory.
     context: Vec<Message>,
     searched: List<Searched>,
-    /// The `seq` from which messages were not searched.
+    /// The `seq` from which messages have not been searched.
     next: u32,
     /// The `seq` of earlier messages whose metadata changed after they were searched.
     edited: BTreeSet<u32>,
@@ -36,19 +36,18 @@ pub(crate) struct FactTable {
 #[derive(Debug, Clone)]
 struct Searched {
     seq: u32,
-    /// The message with its words alone, if it has any.
+    /// The message with its words alone, if it has any words.
     words: Option<Message>,
     facts: Vec<Fact>,
 }
 
 impl FactTable {
-    /// Sets the limit of the words that are kept: as many as a memory of `shown` bytes can show, or 2,000 bytes if that is
-    /// more.
+    /// Sets the limit of the kept words: as many as a memory of `shown` bytes can show, and at least 2,000 bytes.
     pub fn limit(&mut self, shown: usize) {
         self.most = shown.max(LEAST);
     }
 
-    /// Returns the `seq` of the first message to search again, if those before `seq` are final.
+    /// Returns the `seq` of the first message to search again, given that the facts before `seq` are final.
     pub fn searches_from(&self, seq: u32) -> u32 {
         seq.min(self.next)
     }
@@ -58,7 +57,8 @@ impl FactTable {
         self.next = self.next.min(seq);
     }
 
-    /// Notes that the metadata of one message were edited, but not its words, which are all that other messages need of it.
+    /// Notes that the metadata of one message was edited, but not its words, which are all that the search of other
+    /// messages reads.
     pub fn search_one_again(&mut self, seq: u32) {
         if seq < self.next {
             self.edited.insert(seq);

@@ -1,4 +1,4 @@
-//! Facts of several domains and languages, and what no fact may be.
+//! Facts of several domains and languages, and words that are not facts.
 
 use proptest::prelude::*;
 
@@ -220,7 +220,7 @@ proptest! {
             let visible = |c: &char| c.is_alphanumeric() && !crate::message::is_invisible(*c);
             text.chars().filter(visible).collect::<String>().to_lowercase()
         };
-        // A code that is spelled over turns is joined from the words of one speaker.
+        // A code that is spelled over several turns is joined from the words of one speaker.
         let of_assistant = letters(&said.iter().step_by(2).copied().collect::<String>());
         let of_caller = letters(&said.iter().skip(1).step_by(2).copied().collect::<String>());
         let table = table(&said);

@@ -1,18 +1,18 @@
-//! [`Attempt`]: what earlier attempts at an act mean for another one.
+//! [`Attempt`]: what earlier attempts at an act mean for a new one.
 
 use super::{ToolHistory, ToolState, ToolUse};
 use crate::message::{ToolCall, ToolCallId};
 
-/// The earlier attempts at an act, as far as they matter for another one. Holds the idempotency key that they share.
+/// The earlier attempts at an act, as far as they matter for a new one. Holds the idempotency key that they share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// There is none, or it is settled and the caller may want the act again.
+    /// There is no earlier attempt, or it is settled and the caller may want the act again.
     First,
     /// The last of them failed, so the act is still wanted.
     Failed(String),
     /// None of them has run.
     NotRun(String),
-    /// One succeeded, and the caller does not know yet.
+    /// One succeeded, and the caller does not know the outcome yet.
     Untold(String, ToolCallId),
     /// The outcome of one is unknown.
     Unknown(String),
@@ -21,7 +21,7 @@ pub(crate) enum Attempt {
 }
 
 impl Attempt {
-    /// A higher rank matters more. Of the same rank, the later attempt matters.
+    /// Returns the rank; a higher rank decides. Of attempts with the same rank, the later one decides.
     fn rank(&self) -> u8 {
         match self {
             Self::NotRun(_) | Self::Failed(_) | Self::First => 0,
@@ -33,8 +33,8 @@ impl Attempt {
 }
 
 impl ToolHistory {
-    /// Returns whether an earlier attempt at the act of a call stands against running it. `is_same` decides whether an
-    /// earlier call attempts the same act.
+    /// Returns what the earlier attempts at the act of a call mean for running it. `is_same` decides whether an earlier
+    /// call attempts the same act.
     pub fn attempt(&self, call: &ToolCallId, is_same: impl Fn(&ToolCall) -> bool) -> Attempt {
         let end = self.place(call).unwrap_or(self.uses.end());
         let same = self.uses.range(0..end).filter(|used| used.act().is_some_and(&is_same));
@@ -44,8 +44,8 @@ impl ToolHistory {
             .unwrap_or(Attempt::First)
     }
 
-    /// Returns the state of the attempts with one key before a place. They have one effect at most, so a known outcome holds
-    /// for all.
+    /// Returns the state of the attempts with one key before a place. They have at most one effect, so a known outcome
+    /// applies to all of them.
     fn attempt_with(&self, key: &str, end: usize) -> Attempt {
         let uses = || self.uses.indexed(0..end).filter(|(_, used)| used.key() == Some(key));
         let any = |is_it: fn(ToolState) -> bool| uses().any(|(_, used)| is_it(used.state()));

@@ -162,6 +162,15 @@ impl ToolUse {
         self.arguments.single_values().filter(|value| is_id(value)).chain(self.outcome.single_values().find(is_code))
     }
 
+    /// Forgets what the shortest line does not say.
+    pub(super) fn shorten(&mut self) {
+        let outcome = self.ids().nth(self.arguments.single_values().filter(|value| is_id(value)).count());
+        let outcome = outcome.map(str::to_owned);
+        self.arguments.retain(is_id);
+        self.outcome = Fields::default();
+        outcome.iter().for_each(|id| self.outcome.add_text(id));
+    }
+
     /// Writes the number, the tool and the state of the call.
     pub(super) fn head(&self, number: usize) -> String {
         let untold = if self.state.reported() == Some(false) { " callerKnows=false" } else { "" };
@@ -178,13 +187,14 @@ impl ToolUse {
         self.arguments.kept(is_identifier)
     }
 
-    /// Returns what the fields of the arguments and of the result cost, beside the values in `known`, and adds theirs.
+    /// Returns what the fields of the arguments and of the result cost, given the values in `known`, and adds their
+    /// values to `known`.
     pub(super) fn costs(&self, known: &mut HashSet<String>, age: usize) -> Costs {
         Costs { arguments: self.arguments.costs(known, age), outcome: self.outcome.costs(known, age) }
     }
 
-    /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has and
-    /// those that cost more than `most`, but not the ids in the arguments.
+    /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has
+    /// and those that cost more than `most`, but never the ids in the arguments.
     pub(super) fn line(&self, number: usize, most: usize, costs: &Costs, shown: &mut Shown) -> String {
         let mut line = self.head(number);
         let arguments = self.arguments.write(most, &costs.arguments, shown, is_identifier);
@@ -203,6 +213,7 @@ impl ToolUse {
 }
 
 /// The cost of writing the fields of a call.
+#[derive(Default)]
 pub(super) struct Costs {
     arguments: Vec<Cost>,
     outcome: Vec<Cost>,
@@ -229,8 +240,8 @@ pub(super) fn is_id(value: &str) -> bool {
         && (value.contains(|c: char| c.is_numeric()) || (value.len() > 1 && value.chars().all(is_capital)))
 }
 
-/// Returns whether a value identifies what a call acts on, such as an account, so that its line always has it: a code that
-/// is no count, no date and no abbreviation of a few letters, or whatever its key calls an id.
+/// Returns whether a value identifies the object of a call, such as an account, so that the call's line always has it:
+/// any value whose key says that it is an id, or a code that is not a count, a date or a short abbreviation.
 fn is_identifier(key: &str, value: &str) -> bool {
     let is_named = || ["id", "Id", "ID", "number", "Number", "code", "Code"].iter().any(|end| key.ends_with(end));
     let has_letter = value.contains(char::is_alphabetic);
@@ -239,7 +250,7 @@ fn is_identifier(key: &str, value: &str) -> bool {
     is_id(value) && (is_mixed || is_long || is_named())
 }
 
-/// Prints no arguments and no outcome, which may hold a caller's words.
+/// Shows neither arguments nor outcome, because they may hold a caller's words.
 impl fmt::Debug for ToolUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolUse")

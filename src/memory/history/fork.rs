@@ -19,10 +19,11 @@ impl ToolHistory {
             changes: self.changes.share(unchanged),
             inherited: kept,
             is_spoken: self.is_spoken,
+            released: self.released.min(kept),
         };
         for change in self.changes.range(unchanged..usize::MAX).filter(|change| change.place < kept) {
             fork.update(change.place, |used| match has_result(used.id()) {
-                // Whatever was reported, was reported later.
+                // The report, if any, came after the fork point.
                 true => used.set_reported(false),
                 false => used.reopen(),
             });

@@ -8,19 +8,20 @@ use crate::memory::one_line::one_line;
 
 /// The maximum length of a value, in characters.
 const LONGEST: usize = 120;
-/// The maximum number of values that a call or a result keeps.
+/// The maximum number of values that a call or a result keeps, and the maximum length of all, in bytes.
 const MOST: usize = 400;
+const MOST_BYTES: usize = 12_000;
 /// The maximum length of arguments or results in a line, in bytes.
 const LINE: usize = 1_000;
-/// The length of a value that says as much as two short ones, in bytes.
+/// A value counts once, and once more for each this many bytes.
 const LONG: usize = 12;
 /// The length from which a field costs twice its length, in bytes.
 const LENGTH: usize = 100;
 /// The age at which a field costs twice as much.
 const OLD: usize = 200;
-/// How many times as much a field costs that says nothing new.
+/// The factor by which a field without new information costs more.
 const KNOWN: usize = 8;
-/// A cost above that of each field that a line can hold.
+/// A cost above that of every field that a line can hold.
 pub(super) const NO_LIMIT: usize = usize::MAX - 1;
 
 /// The fields that earlier lines have.
@@ -72,20 +73,20 @@ struct Field {
 impl Fields {
     pub fn of(json: &Json) -> Self {
         let mut fields = Self::default();
-        fields.take(json, &mut Vec::new(), &mut { MOST });
+        fields.take(json, &mut Vec::new(), &mut { MOST_BYTES });
         fields
     }
 
     /// Adds a text, which may be JSON.
     pub fn add_text(&mut self, text: &str) {
         match serde_json::from_str::<Json>(text) {
-            Ok(json) => self.take(&json, &mut Vec::new(), &mut { MOST }),
+            Ok(json) => self.take(&json, &mut Vec::new(), &mut { MOST_BYTES }),
             Err(_) => self.add(&[], text),
         }
     }
 
     pub fn add_json(&mut self, json: &Json) {
-        self.take(json, &mut Vec::new(), &mut { MOST });
+        self.take(json, &mut Vec::new(), &mut { MOST_BYTES });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -107,15 +108,21 @@ impl Fields {
         })
     }
 
-    /// Iterates over the values that [`write`](Self::write) writes in any case.
+    /// Removes all fields except those with a single value for which `keeps` returns `true`.
+    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.0.retain(|field| matches!(field.values.as_slice(), [value] if keeps(value)));
+        self.0.shrink_to_fit();
+    }
+
+    /// Iterates over the values that [`write`](Self::write) always writes.
     pub fn kept(&self, keeps: impl Fn(&str, &str) -> bool) -> impl Iterator<Item = &str> {
         let kept = move |field: &Field| matches!(field.values.as_slice(), [value] if keeps(field.key(), value));
         self.0.iter().filter(move |field| kept(field)).flat_map(|field| &field.values).map(String::as_str)
     }
 
-    /// Writes the fields whose cost is at most `most`, without those whose key had the same values last, and notes them in
-    /// `shown`. `keeps` returns `true` for the key of a single value that is written in any case. A field that is left out
-    /// for its cost makes the text end with `…`.
+    /// Writes the fields whose cost is at most `most`, except those whose key last had the same values, and notes them
+    /// in `shown`. A single value is always written if `keeps` returns `true` for it. If a field is left out because of
+    /// its cost, the text ends with `…`.
     pub fn write(&self, most: usize, costs: &[Cost], shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
         let mut words: Vec<String> = Vec::new();
         let mut is_cut = false;
@@ -137,8 +144,9 @@ impl Fields {
         words.join(" ")
     }
 
-    /// Returns what each field costs: its length, by how much it says that `known` lacks, and adds its values to `known`. A
-    /// long list costs more than its length, and what exceeds a line is never written. `age` makes a field cost more.
+    /// Returns the cost of each field, and adds its values to `known`. The cost grows with the length and with `age`,
+    /// and falls with the information that `known` lacks. A long list costs more than its length, and a field that
+    /// exceeds a line is never written.
     pub fn costs(&self, known: &mut HashSet<String>, age: usize) -> Vec<Cost> {
         let cost = |(name, field): (String, &Field)| {
             let length = name.len() + field.joined().len() + 2;
@@ -189,7 +197,7 @@ impl Fields {
     }
 
     fn count(&mut self, path: &[String], value: &str, left: &mut usize) {
-        *left = left.saturating_sub(1);
+        *left = left.saturating_sub((MOST_BYTES / MOST).max(value.len().min(4 * LONGEST)));
         self.add(path, value);
     }
 
@@ -197,7 +205,7 @@ impl Fields {
         if value.trim().is_empty() {
             return;
         }
-        // Cut here already, so that a long text takes no memory.
+        // The value is cut here already, so that a long text takes no memory.
         let value: String = value.chars().take(LONGEST + 1).collect();
         match self.0.iter_mut().find(|field| field.path == path) {
             Some(field) => field.values.push(value),
@@ -219,7 +227,7 @@ impl Field {
     }
 }
 
-/// Returns a number without its sign. Other values stay.
+/// Returns a number without its sign. Other values are returned unchanged.
 fn size(value: &str) -> &str {
     value.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(value)
 }

@@ -1,9 +1,10 @@
 //! [`ToolHistory`]: the tool calls of a conversation and their outcomes, so that none is made twice.
 //!
-//! A summary may omit a tool call, and a barge-in may hide its result, but the model must always know what has acted.
-//! Never runs a tool.
+//! A summary may omit a tool call, and a barge-in may hide its result, but the model must always know which tools have
+//! acted. This module never runs a tool.
 
 mod attempt;
+mod bounds;
 mod entry;
 mod fork;
 mod line;
@@ -31,7 +32,7 @@ use crate::message::{
 pub(crate) struct ToolHistory {
     uses: List<ToolUse>,
     places: Places,
-    /// The calls that are not settled: running, unknown, or not reported.
+    /// The calls that are not settled: running, with an unknown outcome, or not reported to the caller.
     pending: BTreeSet<usize>,
     /// The calls whose tool a task of this process runs, perhaps after its deadline.
     running: BTreeSet<usize>,
@@ -41,21 +42,25 @@ pub(crate) struct ToolHistory {
     inherited: usize,
     /// Whether a message was said or played in a live call, so that playback decides what the caller knows.
     is_spoken: bool,
+    /// The number of first calls of which only the ids stay.
+    released: usize,
 }
 
 /// A result or a report of a call.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     place: usize,
-    /// The number of messages after which the call has it.
+    /// The number of messages after which the call has the change.
     messages: u32,
 }
 
 impl ToolHistory {
-    /// Adds the calls and results of messages that the engine did not add, for example of a restored conversation. A call
-    /// without a result is [`Unknown`](ToolState::Unknown), because nobody in this process runs it. Known calls stay.
+    /// Adds the calls and results of messages that the engine did not add, for example of a restored conversation. A
+    /// call without a result is [`Unknown`](ToolState::Unknown), because no task of this process runs it. Known calls
+    /// stay.
     ///
-    /// An outcome counts as reported if the caller heard a complete answer to its end that was asked for afterwards.
+    /// An outcome counts as reported if the caller heard a complete answer that was requested after the outcome
+    /// arrived.
     pub fn extend<'a>(&mut self, messages: impl IntoIterator<Item = &'a Message>) {
         let messages: Vec<&Message> = messages.into_iter().collect();
         self.is_spoken |= messages.iter().any(|message| is_spoken(message));
@@ -124,7 +129,8 @@ impl ToolHistory {
         }
     }
 
-    /// Adds the outcome of a call, which arrived at `at_ms` in the last of so many messages. The first known outcome stays.
+    /// Adds the outcome of a call, which arrived at `at_ms` in the last of `messages` messages. The first known outcome
+    /// stays.
     pub fn add_result(&mut self, result: &ToolResult, at_ms: i64, messages: u32) {
         let Some(place) = self.place(result.tool_call_id()) else { return };
         let is_open = |used: &ToolUse| matches!(used.state(), ToolState::Running | ToolState::Unknown);
@@ -150,7 +156,7 @@ impl ToolHistory {
         !self.running.is_empty()
     }
 
-    /// Returns whether a call has no result yet, and its deadline has not passed.
+    /// Returns whether a call is still before its deadline and has no result yet.
     pub fn is_any_awaited(&self) -> bool {
         self.at(&self.pending).any(|used| used.state() == ToolState::Running)
     }
@@ -165,8 +171,7 @@ impl ToolHistory {
         self.at(&self.pending).filter(|used| used.state() == ToolState::Unknown)
     }
 
-    /// Iterates over the acts whose outcome is unknown. Those that were made before the conversation was forked are its
-    /// source's.
+    /// Iterates over the acts whose outcome is unknown, without those that belong to the source of a fork.
     pub fn lost_acts(&self) -> impl Iterator<Item = &ToolCallId> {
         let own = self.at(self.pending.range(self.inherited..));
         own.filter(|used| used.state() == ToolState::Unknown && used.act().is_some()).map(ToolUse::id)
@@ -182,7 +187,7 @@ impl ToolHistory {
         self.at(self.pending.range(..self.inherited)).map(ToolUse::id)
     }
 
-    /// Notes that the caller knows the outcome of a call, after so many messages.
+    /// Notes that the caller knows the outcome of a call, as of the first `messages` messages.
     pub fn mark_reported(&mut self, id: &ToolCallId, messages: u32) {
         if let Some(place) = self.place(id) {
             self.report(place, messages);
@@ -199,13 +204,13 @@ impl ToolHistory {
         self.at(&self.pending).filter(|used| used.state().reported() == Some(false))
     }
 
-    /// Returns the latest value of each field that tools returned, oldest first. Values of one field in one result are
-    /// facts of their own. A result that arguments identify, such as that of a reservation, replaces only its own earlier
+    /// Returns the latest value of each field that tools returned, oldest first. Each value of a field with several
+    /// values is a fact. A result that arguments identify, such as that of a reservation, replaces only its own earlier
     /// one.
     pub fn facts(&self) -> Vec<Fact> {
         let mut latest: HashMap<(&str, String), usize> = HashMap::new();
         let mut facts: Vec<(usize, Fact)> = Vec::new();
-        for (index, used) in self.uses.iter().enumerate() {
+        for (index, used) in self.uses.indexed(self.latest()..usize::MAX) {
             if !matches!(used.state(), ToolState::Succeeded { .. }) {
                 continue;
             }
@@ -216,7 +221,7 @@ impl ToolHistory {
                 facts.push((index, Fact::new(name, value.to_owned(), FactSource::Tool)));
             }
         }
-        // A call has one identifying argument, so its index says which.
+        // A call has one identifying argument, so the index of the call identifies it.
         let latest: HashSet<(usize, &str)> = latest.iter().map(|((_, name), last)| (*last, name.as_str())).collect();
         facts.retain(|(index, fact)| latest.contains(&(*index, fact.slot())));
         facts.into_iter().map(|(_, fact)| fact).collect()
@@ -260,9 +265,10 @@ impl ToolHistory {
     }
 }
 
-/// Returns the time up to which the outcomes are reported by a message, or `None` if it reports none.
+/// Returns the time up to which a message reports outcomes, or `None` if it reports none.
 ///
-/// A fixed sentence reports none, nor do words that were cut off, or that were perhaps not heard to their end.
+/// Fixed sentences report no outcome. Neither do words that were cut off, or that the caller may not have heard to
+/// their end.
 fn reports_since(message: &Message, is_spoken: bool) -> Option<i64> {
     let metadata = message.metadata();
     let is_said = message.role() == Role::Assistant && !message.is_fake() && !message.is_fixed();

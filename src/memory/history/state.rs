@@ -5,7 +5,7 @@
 pub(crate) enum ToolState {
     /// It was called, and its result is pending.
     Running,
-    /// Its result is lost: it took too long, or its process died. It may have acted.
+    /// Its result is lost: the tool took too long, or its process died. The tool may have acted.
     Unknown,
     /// It never ran.
     NotRun,

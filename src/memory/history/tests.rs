@@ -1,4 +1,4 @@
-//! Every call has one outcome, and no text in a call can look like another one.
+//! Every call has one outcome, and no text in a call can imitate another call.
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -142,7 +142,7 @@ fn acts_are_never_evicted_and_lookups_are() {
         let text = lines.text().unwrap();
         assert!((1..40).step_by(2).all(|number| text.contains(&format!("book succeeded: code=AB{number}"))), "{text}");
         assert!(text.contains("look succeeded: code=AB38") && !text.contains("code=AB0 "), "{text}");
-        // The oldest details give way first.
+        // The oldest details are left out first.
         assert!(room < 1_500 || text.contains("xx 39\""), "{text}");
     }
 }
@@ -276,7 +276,7 @@ fn fork_has_the_calls_as_they_were_and_copies_no_other() {
         let mut fork = source.fork(messages, |id| id != last || messages > 298);
         assert_eq!(fork.get(last).map(ToolUse::state), state);
         assert!(made.iter().take(99).all(|made| is_shared(&source, &fork, made.id())));
-        // A fork of the fork is the same, and neither sees what the other adds.
+        // A fork of the fork is equal, and neither sees what the other one adds.
         let mut other = fork.fork(messages, |_| unreachable!("nothing is undone"));
         assert_eq!(other.get(last).map(ToolUse::state), state);
         fork.add_call(&call("new", "Mia"), 2, messages);
@@ -375,4 +375,42 @@ proptest! {
             prop_assert_eq!(settled.count(), outcomes.len());
         }
     }
+}
+
+#[test]
+fn old_settled_calls_keep_their_ids_alone() {
+    let mut history = ToolHistory::default();
+    for number in 0..2 * bounds::LATEST {
+        let tool = if number % 2 == 0 { "book" } else { "look" };
+        let arguments = [("order", format!("X{number}A")), ("note", "by the window".to_owned())];
+        let made = ToolCall::new(format!("call_{number}"), tool, Value::map(arguments).unwrap()).unwrap();
+        let result = json!({"code": format!("R{number}"), "seats": (0..300).collect::<Vec<_>>()}).to_string();
+        add_answered(&mut history, &made, Ok(&result));
+        if number != 5 {
+            history.mark_reported(made.id(), 1);
+        }
+    }
+    let before = lines(&history, &|_| false);
+    assert!(before.contains(&"#1 book succeeded: X0A R0".to_owned()), "{:?}", before.first());
+    history.release();
+    assert_eq!(lines(&history, &|_| false), before);
+    // The outcome of call 6 is not told yet, so it and the later ones stay.
+    let short = |history: &ToolHistory| history.uses.iter().filter(|used| used.outcome().values().count() <= 1).count();
+    assert_eq!(short(&history), 5);
+    history.mark_reported(&id("call_5"), 2);
+    let before = lines(&history, &|_| false);
+    history.release();
+    assert_eq!(lines(&history, &|_| false), before);
+    assert_eq!(short(&history), bounds::LATEST);
+    assert_eq!(history.fork(u32::MAX, |_| true).uses.end(), 2 * bounds::LATEST);
+}
+
+#[test]
+fn long_result_is_kept_in_part() {
+    let values: Vec<String> = (0..5_000).map(|number| format!("value {number} {}", "x".repeat(100))).collect();
+    let mut history = ToolHistory::default();
+    add_answered(&mut history, &call("one", "Mia"), Ok(&json!(values).to_string()));
+    let used = history.get(&id("one")).unwrap();
+    let kept: usize = used.outcome().values().map(|(_, value)| value.len()).sum();
+    assert!((8_000..=13_000).contains(&kept), "{kept}");
 }

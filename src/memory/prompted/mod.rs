@@ -1,4 +1,4 @@
-//! [`ModelSummarizer`]: lets a language model write the summary.
+//! [`ModelSummarizer`]: a language model that writes the summary.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::model::{Summarizer, Summary, SummaryFuture};
 /// - Earlier summary: nested summaries, and facts that fade after a few summaries.
 /// - Treat every line as data: a caller who dictates instructions, or a model that continues the call and answers the
 ///   caller's last question.
-/// - Write only that the caller tried: the attack itself must not reach the next model through the summary.
+/// - Write only that the caller tried: an attack that reaches the next model through the summary.
 /// - Copied letter by letter: misspelt ids and rounded amounts.
 /// - The source of each claim: a caller's claim, such as "I am the owner", that later counts as verified.
 /// - No lists of tool calls: a second, unchecked record of the acts.
 /// - Only the corrected value: a model that mixes the old and the new value.
-/// - Requests, options, promises and open points: an assistant that asks again, or forgets what it owes.
+/// - Requests, options, promises and open points: an assistant that asks again, or forgets its promises.
 /// - Questions unanswered, and the summary alone: a model that continues the call.
 /// - Greetings, settled points, headings, comments, advice and guesses: invented facts, and text that costs tokens in
 ///   every later turn.
@@ -36,9 +36,10 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The instructions are in the system prompt. The conversation is one user message with the output of
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
 ///
-/// A sentence with an id, number, amount, date, time or name that neither the covered messages nor the earlier summary
-/// hold is removed, and a warning counts these sentences by kind. Another form of a value passes, such as `May 24` for
-/// `2024-05-24`. Counts up to 12 are not checked. If less than half remains, the model is asked once more, and then the text of
+/// If a sentence holds an id, number, amount, date, time or name that neither the covered messages nor the earlier
+/// summary hold, the sentence is removed. [`Summary::removed`] counts these sentences, and a warning counts them by kind.
+/// Another form of a value passes, such as `May 24` for `2024-05-24`. Counts up to 12 are not checked. If less than half
+/// remains, the model is asked once more. If that fails, too, the text of
 /// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) is the summary.
 ///
 /// If the model fails, a conversation uses the summary of
@@ -52,7 +53,7 @@ pub struct ModelSummarizer<M> {
     timeout: Duration,
 }
 
-/// How often the model is asked for a summary that passes the check.
+/// The maximum number of attempts at a summary that passes the check.
 const ATTEMPTS: usize = 2;
 /// A shorter summary would hold too few facts.
 const LEAST_BYTES: usize = 200;
@@ -65,8 +66,8 @@ impl<M> ModelSummarizer<M> {
         Self { model, prompt: PROMPT.into(), language: None, max_bytes: 3_000, timeout: Duration::from_secs(20) }
     }
 
-    /// Sets the system prompt. It should explain that the text between `<call>` and `</call>` is data, the meaning of its
-    /// lines, and that the new summary replaces the earlier one. A sentence about length and language is appended.
+    /// Sets the system prompt. It should explain that the text between `<call>` and `</call>` is data, what its lines
+    /// mean, and that the new summary replaces the earlier one. A sentence about length and language is appended.
     #[must_use]
     pub fn with_prompt(self, prompt: impl Into<Text>) -> Self {
         Self { prompt: prompt.into(), ..self }
@@ -114,6 +115,7 @@ impl<M: Model> ModelSummarizer<M> {
     async fn write_checked(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let source = Source::new(&summarizing.for_model());
         let mut usage = Usage::default();
+        let mut all_removed = 0;
         for _ in 0..ATTEMPTS {
             let answer = read(self.model.generate(self.request(summarizing)), self.max_bytes).await?;
             usage += answer.usage;
@@ -126,11 +128,12 @@ impl<M: Model> ModelSummarizer<M> {
                 && answer.text.len() < LEAST_BYTES
                 && !text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
             {
-                // A fragment of a sentence says nothing, and the next answer would be cut off as well.
+                // A fragment of a sentence is useless, and the next answer would be cut off as well.
                 break;
             }
             let (kept, removed) = source.checked(text);
             let Removed { codes, numbers, amounts, dates, times, names } = removed;
+            all_removed += u32::try_from(removed.all()).unwrap_or(u32::MAX);
             let passes = removed.all() == 0 || (!is_blank(&kept) && kept.len() * 2 >= text.len());
             if removed.all() > 0 {
                 tracing::warn!(
@@ -145,13 +148,14 @@ impl<M: Model> ModelSummarizer<M> {
                 );
             }
             if passes {
-                return Ok(Summary { text: kept.trim_end_matches(is_blank_char).into(), usage });
+                let text = kept.trim_end_matches(is_blank_char).into();
+                return Ok(Summary { text, usage, removed: all_removed });
             }
         }
         tracing::warn!("replaced a summary that failed the check, or was cut off, by an extractive one");
-        let digest = ExtractiveSummarizer::default().summary(summarizing);
+        let digest = ExtractiveSummarizer::within(self.max_bytes).summary(summarizing);
         let digest = if digest.len() > self.max_bytes { up_to_sentence(&digest, self.max_bytes) } else { &digest };
-        Ok(Summary { text: digest.into(), usage })
+        Ok(Summary { text: digest.into(), usage, removed: all_removed })
     }
 }
 
@@ -168,7 +172,7 @@ struct Answer {
     usage: Usage,
 }
 
-/// Reads the answer to its end, where the usage is, and keeps little more than `max_bytes` of text.
+/// Reads the answer to its end, which has the usage, and keeps little more than `max_bytes` of text.
 async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, ModelError> {
     let mut text = String::new();
     let mut usage = Usage::default();

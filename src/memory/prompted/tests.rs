@@ -146,7 +146,7 @@ async fn summary_is_the_trimmed_text_of_the_answer() {
         Ok(ModelEvent::Usage(usage)),
     ];
     let summary = scripted(events).summarize(&call("Mia here, on Fri, it costs 3.50")).await.unwrap();
-    assert_eq!(summary, Summary { text: "The caller is Mia.".into(), usage });
+    assert_eq!(summary, Summary { text: "The caller is Mia.".into(), usage, removed: 0 });
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn truncated_answer_ends_after_its_last_sentence() {
     for (answer, expected) in [
         ("The caller is Mia. She wants a fe", Some("The caller is Mia.")),
         ("予約は明日です。時間は", Some("予約は明日です。")),
-        // Without a sentence, the digest is better.
+        // Without a complete sentence, the extractive summary is better.
         ("Mia. She wants to move a ferry on Fri", None),
         ("It is 3.50 for the", None),
         ("The caller", None),
@@ -233,7 +233,7 @@ impl Model for Repeating {
 async fn invented_sentence_is_removed() {
     let invented = "The caller gave the id KL305T and waits. It costs 99.";
     let summary = ModelSummarizer::new(Repeating(invented)).summarize(&call("Hi")).await.unwrap();
-    assert_eq!(summary.text, "The caller gave the id KL305T and waits.");
+    assert_eq!((summary.text.as_str(), summary.removed), ("The caller gave the id KL305T and waits.", 1));
 }
 
 #[tokio::test]
@@ -241,4 +241,24 @@ async fn summary_that_invents_twice_is_replaced_by_the_digest() {
     let summarizing = call("My seat is 14C.");
     let summary = ModelSummarizer::new(Repeating("Her seat is 15C.")).summarize(&summarizing).await.unwrap();
     assert_eq!(summary.text.as_str(), ExtractiveSummarizer::default().summary(&summarizing));
+    assert_eq!(summary.removed, 2);
+}
+
+#[tokio::test]
+async fn digest_in_place_of_a_summary_fills_its_room() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    for number in 10..70 {
+        let order =
+            format!("My order {number}77 of {number} lamps costs {number}99 euros and comes on May {}.", number % 28);
+        manager.add_user(order.repeat(3)).unwrap();
+        manager.add_assistant("Noted. Go on.").unwrap();
+    }
+    let summarizing = manager.summarizing().unwrap();
+    let digest = |max_bytes| {
+        let summarizer = ModelSummarizer::new(Repeating("Her seat is 15C.")).with_max_bytes(max_bytes);
+        let summarizing = &summarizing;
+        async move { summarizer.summarize(summarizing).await.unwrap().text.len() }
+    };
+    let (short, long) = (digest(1_200).await, digest(3_000).await);
+    assert!(short <= 1_200 && (1_800..=3_000).contains(&long), "{short} {long}");
 }

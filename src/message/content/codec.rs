@@ -37,7 +37,8 @@ impl Serialize for ResultContent {
 
 /// Writes a content with its type, and all keys in their order.
 fn typed<S: Serializer>(name: &str, content: &impl Serialize, serializer: S) -> Result<S::Ok, S::Error> {
-    // Not a `Map`: a value in it may nest as deep as a value can.
+    // Not a `Map`, which nests at most 32 deep: the content adds a level around a value that may already nest that
+    // deep.
     let mut json = serde_json::to_value(content).map_err(S::Error::custom)?;
     if let Some(entries) = json.as_object_mut() {
         entries.insert("type".to_owned(), name.into());
@@ -83,7 +84,7 @@ impl<'de, T: From<String>, F: FnOnce(JsonMap<String, Json>) -> Result<T, Message
 
 fn read_content(entries: JsonMap<String, Json>) -> Result<Content, MessageError> {
     Ok(match type_of(&entries)? {
-        // A text with further entries is a newer version's.
+        // A newer version wrote a text with other keys.
         "text"
             if entries.len() == 2
                 && let Some(Json::String(text)) = entries.get("text") =>
@@ -105,7 +106,7 @@ fn read_result_content(entries: JsonMap<String, Json>) -> Result<ResultContent, 
     Ok(match type_of(&entries)? {
         "image" | "audio" | "video" => ResultContent::Media(Box::new(read_attachment(entries)?)),
         "document" => ResultContent::Document(Box::new(read_attachment(without_type(entries))?)),
-        // A value with further entries is a newer version's.
+        // A newer version wrote a value with other keys.
         "json" if entries.len() <= 2 => {
             let json = without_type(entries).remove("json");
             let value = json.and_then(|json| serde_json::from_value(json).ok());

@@ -47,7 +47,7 @@ impl Contents {
     }
 }
 
-/// The size of the ids, names and types in a tool call or its result.
+/// The estimated size of the ids, names and types in a tool call or its result.
 const AROUND: usize = 150;
 
 /// The approximate size of a content in a record in bytes.

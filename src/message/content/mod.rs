@@ -40,7 +40,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns the text if the content is one.
+    /// Returns the text, or `None` for another kind of content.
     pub fn as_text(&self) -> Option<&Text> {
         match self {
             Self::Text(text) => Some(text),
@@ -48,7 +48,7 @@ impl Content {
         }
     }
 
-    /// Returns the tool call if the content is one.
+    /// Returns the tool call, or `None` for another kind of content.
     #[inline]
     pub fn as_tool_call(&self) -> Option<&ToolCall> {
         match self {
@@ -57,7 +57,7 @@ impl Content {
         }
     }
 
-    /// Returns the tool result if the content is one.
+    /// Returns the tool result, or `None` for another kind of content.
     #[inline]
     pub fn as_result(&self) -> Option<&ToolResult> {
         match self {

@@ -54,10 +54,11 @@ impl ToolCall {
         &self.arguments
     }
 
-    /// Returns the key that a call of a tool that may act carries to the service behind the tool: 32 hexadecimal digits.
+    /// Returns the idempotency key, 32 hexadecimal digits, if the tool may act. The tool passes the key to the service
+    /// that it calls.
     ///
-    /// Attempts at the same act have the same key, also in another process, so a service that knows the key can refuse
-    /// to act twice. [`Tool`](crate::model::Tool) states which calls share a key.
+    /// Attempts at the same act have the same key, also in another process, so that the service can refuse to act
+    /// twice. [`Tool`](crate::model::Tool) states which calls share a key.
     pub fn idempotency_key(&self) -> Option<&str> {
         self.idempotency_key.as_deref()
     }
@@ -101,7 +102,7 @@ pub struct ToolResult {
     name: ToolName,
     #[serde(flatten)]
     outcome: Outcome,
-    /// When the result replaced an unknown outcome, in milliseconds since the Unix epoch.
+    /// The time at which the result replaced an unknown outcome, in milliseconds since the Unix epoch.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     late_ms: Option<i64>,
     /// Entries that a newer version wrote.
@@ -132,7 +133,7 @@ impl ToolResult {
         &self.outcome
     }
 
-    /// Returns when the result replaced an unknown outcome, in milliseconds since the Unix epoch.
+    /// Returns the time at which the result replaced an unknown outcome, in milliseconds since the Unix epoch.
     pub(crate) fn late_ms(&self) -> Option<i64> {
         self.late_ms
     }
@@ -192,22 +193,22 @@ fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Erro
 }
 
 impl ToolError {
-    /// Creates an error. The model reads the message, so it should say what failed and what to do next. A blank message
-    /// is replaced by one that says that there was none, because Bedrock refuses an error without text.
+    /// Creates an error. The model reads the message, so it should say what failed and what to do next. Bedrock refuses
+    /// an error without text, so a standard message replaces a blank one.
     pub fn new(message: impl Into<Text>) -> Self {
         let message = message.into();
         let message = if is_blank(&message) { "The tool failed, and did not say why.".into() } else { message };
         Self { kind: None, message, retryable: None, unknown: None }
     }
 
-    /// Sets the type of the error, such as `NotFound`. That of a handler without a type is `ToolFailed`.
+    /// Sets the type of the error, such as `NotFound`. An error that a tool returns without a type gets `ToolFailed`.
     #[must_use]
     pub fn with_type(mut self, kind: impl Into<Text>) -> Self {
         self.kind = Some(kind.into());
         self
     }
 
-    /// Sets whether another attempt may succeed. By default the model is not told.
+    /// Sets whether another attempt may succeed. By default, the model gets no hint.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = Some(retryable);

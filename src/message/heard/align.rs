@@ -1,16 +1,16 @@
 //! Aligns reported words to the beginning of a text by edit distance.
 
-/// The cost of a spoken word that was not reported, of another word in its place, and of an additional one.
+/// The costs of a spoken word that was not reported, of a different word, and of an additional reported word.
 ///
-/// Another word costs less than an additional one, so that unknown words count by their position. A missing one costs
-/// least: synthesis leaves out words that it does not speak, and an equal word after them is better evidence.
+/// A different word costs less than an additional one, so that an unknown word still advances the position. A missing
+/// word costs least, because speech synthesis omits words that it does not speak.
 const MISSING: u32 = 70;
 const OTHER: u32 = 95;
 const ADDITIONAL: u32 = 100;
 /// The cost of a missing or additional unit after the first one of a written word, such as those of a number.
 const CONTINUING: u32 = 20;
 
-/// How many words the two may be apart.
+/// The maximum distance between the positions of two aligned words.
 const BAND: usize = 40;
 
 /// A spoken word, or a character of a script without spaces.
@@ -34,7 +34,8 @@ struct Path {
     similar: usize,
 }
 
-/// Returns how many of the words in `said` were spoken when those in `reported` were, or `None` if too few are similar.
+/// Returns the number of words in `said` that were spoken when those in `reported` were, or `None` if too few are
+/// similar.
 ///
 /// A last word that was only begun does not count.
 pub(super) fn prefix(said: &[Unit<'_>], reported: &[Unit<'_>]) -> Option<usize> {

@@ -1,8 +1,9 @@
-//! Folds characters, so that two spellings of one word compare as equal. Never changes what is kept of a text.
+//! Folds characters, so that two spellings of one word compare as equal. The folded form is only compared, never
+//! stored.
 //!
 //! Case, accents, composed and decomposed forms, and full-width forms make no difference.
 
-/// Returns the characters that `c` is compared as: none for marks that are left out.
+/// Returns the characters to compare in place of `c`, or none for a mark.
 pub(super) fn fold(c: char) -> impl Iterator<Item = char> {
     let c = match c {
         // Full-width forms of ASCII.

@@ -15,7 +15,7 @@ use super::content::{Content, Contents};
 use super::names::names;
 use said::Said;
 
-/// The source of the information how much was heard.
+/// The way in which a heard prefix was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -23,13 +23,13 @@ use said::Said;
 pub enum HeardSource {
     /// The speech synthesis reported when each word was played.
     WordTiming,
-    /// The player reported how long it played. The words follow from how long each takes to speak.
+    /// The player reported how long it played. The words are computed from the time that each takes to speak.
     PlaybackTime,
     /// The length is an estimate, such as from a usual speaking rate.
     Estimate,
 }
 
-/// The prefix of an assistant message that the caller heard, and the source of this information.
+/// The prefix of an assistant message that the caller heard, and how it was determined.
 ///
 /// The message keeps the whole text that the model generated. The window and summaries contain the heard prefix only.
 /// The log contains both.
@@ -40,7 +40,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Creates a prefix of `bytes` bytes of the message's texts, which are counted one after the other.
+    /// Creates a prefix of `bytes` bytes, counted over all texts of the message in order.
     ///
     /// When it is set on a message, a partial character at its end is left out, and the length is limited to that of the
     /// texts.
@@ -48,18 +48,19 @@ impl Heard {
         Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), source }
     }
 
-    /// Returns the prefix of whole words that was heard when `played_ms` of `total_ms` were played.
+    /// Returns the whole words that were heard when `played_ms` of `total_ms` were played.
     ///
-    /// The time of each word follows from how it is spoken: `$12` takes as long as "twelve dollars".
+    /// The time of each word depends on its spoken form: `$12` takes as long as "twelve dollars".
     pub fn played(contents: &Contents, played_ms: u64, total_ms: u64) -> Self {
         Self::bytes(said(contents).heard_in(played_ms, total_ms), HeardSource::PlaybackTime)
     }
 
-    /// Returns the prefix of `contents` that consists of the words in `heard`, such as those of a speech synthesis.
+    /// Returns the prefix of `contents` that matches the reported words in `heard`, such as those of a speech
+    /// synthesis.
     ///
-    /// The words may be characters, too. Case, accents, punctuation and white space are not compared, and `$12` equals
-    /// "twelve dollars". Words that differ change the length by about a word each. Returns `None` if the words are not a
-    /// prefix of the texts otherwise.
+    /// The report may also be a list of characters. Case, accents, punctuation and white space are ignored, and `$12`
+    /// equals "twelve dollars". Each word that differs moves the end of the prefix by about one word. Returns `None` if
+    /// too few words match.
     pub fn words(contents: &Contents, heard: &str) -> Option<Self> {
         said(contents).heard_as(heard).map(|bytes| Self::bytes(bytes, HeardSource::WordTiming))
     }

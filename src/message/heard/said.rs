@@ -40,8 +40,7 @@ impl Said {
     }
 
     /// Returns the time that the text takes at a usual rate of speech.
-    ///
-    /// Recorded speech ends with silence or without. A quarter of the pause at its end is a small error in both cases.
+    /// A recording may or may not end with silence. A quarter of the final pause keeps the error small in both cases.
     pub fn ms(&self) -> u64 {
         let all: u64 = self.words.iter().map(|word| word.ms() + word.pause_ms).sum();
         all - self.words.last().map_or(0, |word| word.pause_ms * 3 / 4)

@@ -125,7 +125,8 @@ fn number(token: &str, after: &str, language: Option<Language>, currency: Option
             items.iter_mut().skip(first).for_each(|item| item.ms = item.ms.max(DIGIT_MS));
         }
     }
-    // The separator of a date is read, or makes an ordinal or a month of the number. That of a time is a short pause.
+    // The separator of a date adds time, because it is read aloud or makes an ordinal or a month of the number. The
+    // colon of a time is a short pause.
     if let Some(item) = items.last_mut()
         && after.get(1..).is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit()))
     {

@@ -37,7 +37,7 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
         let word = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
         let first = word(can).rsplit(is_silent).next().unwrap_or_default();
         let second = word(not).trim_start_matches(is_silent).split(is_silent).next().unwrap_or_default();
-        // A prefix that ends between the two says the opposite.
+        // "can not" is one word: a prefix that ends after "can" means the opposite.
         let is_one = first.eq_ignore_ascii_case("can") && second.eq_ignore_ascii_case("not");
         can.end = if is_one { not.end } else { can.end };
         is_one

@@ -30,7 +30,7 @@ use crate::message::Message;
 ///   its source has `"forkedFrom": {"conversation": "CA1", "after": "01JRZJ166J2WRMF990535EVSQS"}`.
 /// - A message that was merged or has a confidence has `parts` in `metadata`, a list of
 ///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": -8, "confidence": 0.93}`. There `contents`
-///   is the number of contents of the part. The first part has the id and the creation of the message, without saying so.
+///   is the number of contents of the part. The first part omits its id and creation, which are those of the message.
 /// - Times other than `creation` are in milliseconds after it.
 /// - A message that is logged with a turn has `turn` in `metadata`, a [`TurnRecord`](crate::message::TurnRecord).
 /// - A message from which text was [redacted](crate::message::Metadata::redacted) before it was stored has the kinds, as

@@ -192,7 +192,7 @@ impl TryFrom<serde_json::Value> for Value {
 
 /// Converts into plain JSON without tags.
 ///
-/// Returns a [`MessageError`] if the value contains bytes, or a number that is no `i64`, `u64` or exact `f64`.
+/// Returns a [`MessageError`] if the value contains bytes, or a number that is not an `i64`, a `u64` or an exact `f64`.
 impl TryFrom<&Value> for serde_json::Value {
     type Error = MessageError;
 

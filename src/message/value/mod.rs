@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// Returns the text if the value is one.
+    /// Returns the text, or `None` for another kind of value.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -87,7 +87,7 @@ impl Value {
         }
     }
 
-    /// Returns the map if the value is one.
+    /// Returns the map, or `None` for another kind of value.
     pub(crate) fn as_map(&self) -> Option<&Map> {
         match self {
             Self::Map(map) => Some(map),

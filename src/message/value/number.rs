@@ -22,12 +22,12 @@ pub struct Number(Repr);
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
     Int(i64),
-    /// A number that is no `i64`, in the form of `canonical`.
+    /// A number that is not an `i64`, in the form of `canonical`.
     Decimal(Box<str>),
 }
 
 impl Number {
-    /// Returns the number as an `i64` if it is one.
+    /// Returns the number as an `i64`, or `None` if it does not fit one.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Int(int) => Some(*int),
@@ -35,7 +35,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as a `u64` if it is one.
+    /// Returns the number as a `u64`, or `None` if it does not fit one.
     pub(crate) fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Int(int) => u64::try_from(*int).ok(),
@@ -146,7 +146,7 @@ fn parse_exponent(text: &str) -> Result<i64, MessageError> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(MessageError::NOT_A_NUMBER);
     }
-    // An exponent that is no i64 is out of range unless the mantissa is 0.
+    // An exponent that overflows an `i64` is out of range, unless the mantissa is 0.
     Ok(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 

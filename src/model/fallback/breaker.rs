@@ -1,6 +1,6 @@
 //! [`Breaker`]: the circuit breaker of one target of a fallback.
 //!
-//! It only counts and keeps times. The race of `race.rs` decides which target is asked.
+//! It only counts and keeps times. `race.rs` decides which target is asked.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -40,8 +40,8 @@ struct State {
     failures: u32,
     /// `None` while the breaker is closed.
     open: Option<Open>,
-    /// Changes when the breaker opens, opens again or closes. A failure counts only in the generation of its request, so
-    /// requests that fail at the same time lengthen the pause once.
+    /// A number that changes when the breaker opens, opens again or closes. A failure counts only in the generation of
+    /// its request, so requests that fail at the same time lengthen the pause only once.
     generation: u64,
     /// Whether a request tests an open breaker.
     is_probing: bool,

@@ -16,16 +16,18 @@ use super::{Generation, Model, ModelRequest};
 use breaker::{Breaker, Limits, Trial};
 use race::Race;
 
-/// A model that asks its targets in order: other models, regions or providers for the case that one fails.
+/// A model that asks several targets in order: models, regions or providers that replace each other when one fails.
 ///
-/// A request goes to the first target whose circuit breaker is closed. If the target fails before its first text or tool
-/// call, the next target is asked at once, within the same answer. Retryable errors cause a switch, and so does [`Failure::Denied`](super::Failure::Denied), which is also logged as an error for the operator. An invalid or refused request
-/// is returned, because its author must fix it. If all targets fail, the error is the first retryable one, or else the
-/// last one.
+/// A request goes to the first target whose circuit breaker is closed. If the target fails before its first text or
+/// tool call, the next target is asked at once, within the same answer. Retryable errors cause a switch, and so does
+/// [`Failure::Denied`](super::Failure::Denied), which is also logged as an error for the operator. An error about an
+/// invalid or refused request is returned, because the author of the request must fix it. If all targets fail, the
+/// error is the first retryable one, or else the last one.
 ///
 /// Each switch is a [`ModelEvent::Switched`](super::ModelEvent::Switched). The engine reports it as
 /// [`CallEvent::ModelSwitched`](crate::conversation::CallEvent::ModelSwitched), counts it in the metrics, and stores it in
-/// the turn record of the message. A target is named by its [`Model::id`]; a name that is taken gets a number.
+/// the turn record of the message. A target is named by its [`Model::id`]; a name that another target has gets a
+/// number.
 ///
 /// Clones share the circuit breakers. Create the model once per process, so that all calls learn from each other's failures.
 ///
@@ -70,11 +72,12 @@ impl FallbackModel {
         self
     }
 
-    /// Sets how long a target may take to its first text or tool call while another target can be asked: as long as the
-    /// target's own deadline by default.
+    /// Sets how long a target may take until its first text or tool call while another target can be asked. By default,
+    /// that is the target's own deadline.
     ///
-    /// A target that takes longer has failed. Choose a time below the deadline of a turn
-    /// ([`Config`](crate::conversation::Config)), and above the time of an answer in one piece if a target does not stream.
+    /// A target that takes longer counts as failed. Choose a time below the deadline of a turn
+    /// ([`Config`](crate::conversation::Config)). If a target does not stream, choose a time above that of a whole
+    /// answer.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience: Some(patience), ..self }
@@ -91,8 +94,8 @@ impl FallbackModel {
         Self { hedge: Some(delay), ..self }
     }
 
-    /// Sets the number of consecutive failures that opens the circuit breaker of a target, at least 1, and its first pause:
-    /// 3 failures and 30 s by default.
+    /// Sets after how many consecutive failures, at least 1, the circuit breaker of a target opens, and its first
+    /// pause: 3 failures and 30 s by default.
     ///
     /// During the pause, the target is not asked. After it, one request tests the target. If that fails, the pause doubles, up to
     /// 5 minutes; if it succeeds, the breaker closes. A denied request opens the breaker at once. If the breakers of all
@@ -108,7 +111,7 @@ impl FallbackModel {
         targets.find_map(|(index, target)| Some((index, target.breaker.admit()?)))
     }
 
-    /// Returns the target that may be asked soonest although all breakers are open.
+    /// Returns the target whose breaker closes soonest, although all breakers are open.
     fn force(&self) -> Option<(usize, Trial)> {
         let targets = self.targets.iter().enumerate();
         let (index, target) = targets.min_by_key(|(_, target)| target.breaker.open_until())?;

@@ -16,17 +16,17 @@ use crate::model::{
     Failure, Generation, ModelError, ModelEvent, ModelRequest, Partial, Wait, note_progress, take_progress,
 };
 
-/// Asks the targets until one answers. Only polling does work, and dropping it cancels all requests.
+/// Asks the targets until one answers. It works only while it is polled; dropping it cancels all requests.
 pub(super) struct Race {
     model: FallbackModel,
     request: ModelRequest,
     phase: Phase,
     /// The requests that have not answered, in the order in which they were sent.
     running: Vec<Attempt>,
-    /// The request that the reader believes to be answered.
+    /// The request that the reader currently expects to answer.
     current: u32,
     sent: u32,
-    /// The first target that has not been considered.
+    /// The index of the first target that has not been considered.
     next: usize,
     /// The delay of the hedge until it is sent.
     hedge: Option<Duration>,
@@ -73,7 +73,7 @@ impl Race {
     }
 
     fn start(&mut self) {
-        // A fallback has at least one target. Without any, the stream would end without a stop.
+        // A fallback has at least one target. Without targets, the stream would end without a stop, which is an error.
         self.phase = Phase::Ended;
         let Some((index, trial)) = self.model.admit(0).or_else(|| self.model.force()) else { return };
         self.phase = Phase::Racing;
@@ -111,7 +111,7 @@ impl Race {
         self.send(index, trial);
     }
 
-    /// Reports that another request than that of `from` is now expected to answer.
+    /// Reports that a request other than that of `from` is now expected to answer.
     fn switch(&mut self, from: &Target, reason: &'static str) {
         let Some(attempt) = self.running.first() else { return };
         self.current = attempt.number;
@@ -185,7 +185,7 @@ impl Race {
             }
         }
         if has_begun {
-            // An answer has begun with something that is no event yet.
+            // The target has begun to answer, with progress that is not an event yet.
             (self.hedge, self.hedge_at) = (None, None);
             note_progress();
         }
@@ -266,12 +266,12 @@ impl Stream for Race {
     }
 }
 
-/// Returns whether the event is a part of the answer. After it, nothing is switched.
+/// Returns whether the event is a part of the answer. After such an event, the target is not switched any more.
 fn is_answer(event: &ModelEvent) -> bool {
     matches!(event, ModelEvent::Text(_) | ModelEvent::ToolCall(_) | ModelEvent::Stop(_))
 }
 
-/// Returns whether another target may succeed. An invalid or refused request says nothing about the target.
+/// Returns whether another target may succeed. Another target would not accept an invalid or refused request either.
 fn causes_switch(error: &ModelError) -> bool {
     error.is_retryable() || matches!(error.kind(), Failure::Denied(_))
 }

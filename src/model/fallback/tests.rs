@@ -228,7 +228,7 @@ async fn breaker_keeps_requests_from_a_failing_target_until_a_probe_succeeds() {
     let a = Scripted::new("a", [throttled(), throttled(), throttled(), throttled()]);
     let b = Scripted::new("b", []);
     let model = FallbackModel::new(a.clone()).or_else(b);
-    // The breakers are those of all clones.
+    // Clones share the breakers.
     for _ in 0..3 {
         assert_eq!(ask(&model.clone()).await, ["a -> b: throttled", "b", STOP]);
     }

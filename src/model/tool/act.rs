@@ -35,9 +35,9 @@ type LookingUp = Pin<Box<dyn Future<Output = Result<Option<Vec<ResultContent>>, 
 pub(crate) enum LookedUp {
     /// It acted, with this result.
     Acted(ToolResult),
-    /// It has not acted, and cannot act twice.
+    /// It has not acted, and a late request cannot make it act any more.
     DidNotAct,
-    /// Nothing is known for sure.
+    /// It is unknown whether the call has acted.
     Unknown,
 }
 
@@ -52,9 +52,9 @@ impl Tool {
     /// Declares that an act of the tool must not happen twice: a call runs only after the log has stored it and
     /// everything before it.
     ///
-    /// If the log does not store the call [in time](crate::conversation::Config::with_log_timeout), the call never runs,
-    /// and the model is told so. Without a log, a live call does not open with such a tool, and in a run its calls never
-    /// run.
+    /// If the log does not store the call [in time](crate::conversation::Config::with_log_timeout), the call never
+    /// runs, and the model gets a result that says so. Without a log, a live call with such a tool does not open, and
+    /// in a run the tool's calls never run.
     #[must_use]
     pub fn acts_once(mut self) -> Self {
         self.acting.kind = Kind::ActsOnce;
@@ -70,20 +70,21 @@ impl Tool {
         self
     }
 
-    /// Sets which arguments mean the same act; by default, equal ones. The first are those of the earlier call. If
-    /// `is_same` panics, they do not.
+    /// Sets which arguments mean the same act; by default, equal ones. The first arguments of `is_same` are those of the
+    /// earlier call. If `is_same` panics, the calls count as the same act.
     ///
     /// If the log [redacts](crate::log::WriterSettings::with_redactor), the calls of an earlier process have redacted
-    /// arguments. `is_same` then gets the redacted arguments of both calls, too, and is believed if it returns `true`.
+    /// arguments. `is_same` then also gets the redacted arguments of both calls; if it returns `true` for them, the calls
+    /// count as the same act.
     #[must_use]
     pub fn same_act(mut self, is_same: impl Fn(&Value, &Value) -> bool + Send + Sync + 'static) -> Self {
         self.acting.same_act = Some(Arc::new(is_same));
         self
     }
 
-    /// Sets a handler that looks up by its [key](ToolContext::idempotency_key) whether a call has acted. It runs in the
-    /// background for calls with an unknown outcome when another process has taken the phone call over, or runs its
-    /// conversation.
+    /// Sets a handler that looks up by its [key](ToolContext::idempotency_key) whether a call has acted. When another
+    /// process takes the phone call over, or runs its conversation, the handler runs in the background for each call
+    /// with an unknown outcome.
     ///
     /// It returns the contents of the result, or `None` if nothing was found. The outcome stays unknown after an error, a
     /// missed [deadline](Self::with_timeout), and after `None` unless the tool
@@ -98,7 +99,7 @@ impl Tool {
         let lookup = Arc::new(lookup);
         self.acting.lookup = Some(Arc::new(move |context| {
             let lookup = lookup.clone();
-            // Called in the task, which catches its panic.
+            // Called in the task, which catches a panic of the handler.
             Box::pin(async move { lookup(context).await })
         }));
         self
@@ -113,7 +114,7 @@ impl Tool {
         let looking_up = self.acting.lookup.as_ref()?(context);
         let deduplicates = self.acting.deduplicates_by_key;
         Some(async move {
-            // A task, so that a panic of the handler counts as an error. The end of the wait ends it.
+            // A task, so that a panic of the handler counts as an error. Dropping the wait aborts the task.
             let mut task = JoinSet::new();
             task.spawn(looking_up);
             match task.join_next().await {

@@ -1,6 +1,7 @@
 //! [`Tool`]: a function that a model may call.
 //!
-//! Owns the schema of its arguments, its execution, and the result or error that the model gets. Knows no conversation.
+//! Owns the schema of its arguments, its execution, and the result or error that the model gets. It does not depend on
+//! conversations.
 
 mod act;
 mod context;
@@ -33,13 +34,13 @@ use crate::message::{ResultContent, ToolCall, ToolError, ToolName, ToolResult, V
 /// the result.
 ///
 /// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end, even if the
-/// caller interrupts or the run is dropped. The deadline ends only the waiting: the model is told that the outcome is
-/// unknown, and a result that arrives later replaces that.
+/// caller interrupts or the run is dropped. At the deadline, only the waiting ends: the model gets an unknown outcome,
+/// and a later result replaces it.
 ///
 /// # Tools that act
 ///
-/// A call of a tool that may act, such as a booking, should be in the log before it runs, so that a process that takes the
-/// phone call over knows of it. A tool states what it does:
+/// A call of a tool that may act, such as a booking, should be in the log before it runs, so that a process that takes
+/// the phone call over knows about it. A tool declares its kind:
 ///
 /// | kind | before it runs | use it for |
 /// | --- | --- | --- |
@@ -47,15 +48,15 @@ use crate::message::{ResultContent, ToolCall, ToolError, ToolName, ToolResult, V
 /// | the default | waits up to 300 ms until the log has stored the call, then runs in any case | acts that may be repeated |
 /// | [`acts_once`](Self::acts_once) | waits until the log has stored the call, or does not run | bookings, payments |
 ///
-/// Each call of a tool that may act has an [idempotency key](ToolCall::idempotency_key), which is stored with it. A new call
-/// of the same tool with the same arguments is another attempt at the same act, unless [`same_act`](Self::same_act) says
-/// otherwise:
+/// Each call of a tool that may act has an [idempotency key](ToolCall::idempotency_key), which is stored with it. A new
+/// call of the same tool with the same arguments is another attempt at the same act, unless
+/// [`same_act`](Self::same_act) decides otherwise:
 ///
 /// | the earlier call | the new call |
 /// | --- | --- |
-/// | is running | does not run; the model is told to wait |
+/// | is running | does not run; the model gets a result that asks it to wait |
 /// | has an unknown outcome, or did not run | has the same key; if the tool acts once, it runs only if the tool [`deduplicates_by_key`](Self::deduplicates_by_key) |
-/// | succeeded, the tool acts once, and the caller does not know yet | does not run; gets the earlier result |
+/// | succeeded, the tool acts once, and the caller does not know the outcome yet | does not run; gets the earlier result |
 /// | otherwise | has a new key and runs: the caller may want a second ticket |
 ///
 /// # Results

@@ -10,7 +10,7 @@ pub(crate) const NOT_RUN: &str = "NotRun";
 
 /// The reason why a tool call has no result of its own.
 ///
-/// The type of the error decides what the memory keeps: an unknown outcome may have changed something, so it is never
+/// The type of the error decides what the memory keeps. An unknown outcome may have changed something, so it is never
 /// dropped. The message states the cause, so that the model can explain it to the caller.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NoResult {

@@ -3,7 +3,7 @@
 use super::no_result::NoResult;
 use crate::message::{ResultContent, ToolCall, ToolError, ToolResult};
 
-/// Runs a handler in its own task, which ends only with the handler. A panic is an unknown outcome.
+/// Runs a handler in its own task, which nothing cancels. A panic is an unknown outcome.
 pub(super) async fn run_tool(
     call: ToolCall,
     handling: impl Future<Output = Result<Vec<ResultContent>, ToolError>> + Send + 'static,

@@ -16,11 +16,11 @@ use super::counters::Ticket;
 pub(super) enum Step {
     Send(Bytes),
     Wait(Duration),
-    /// Nothing more is sent.
+    /// Sends nothing more, and keeps the connection open.
     Hang,
-    /// The bytes so far are sent before the next step.
+    /// Sends the bytes so far before the next step.
     Flush,
-    /// The connection breaks.
+    /// Breaks the connection.
     Break,
 }
 

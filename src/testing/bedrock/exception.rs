@@ -16,7 +16,7 @@ const EXCEPTIONS: [(&str, u16, &str); 10] = [
     ("ValidationException", 400, "The provided request is not valid. Check the request and try again."),
 ];
 
-/// An exception by its name. One that is not in the table has status 400.
+/// An exception by its name. An exception that is not in the table has status 400.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::testing) struct Exception(pub(super) &'static str);
 

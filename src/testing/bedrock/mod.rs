@@ -1,8 +1,8 @@
-//! A Bedrock in this process: [`FakeBedrock`].
+//! An in-process Bedrock: [`FakeBedrock`].
 //!
-//! The real SDK client talks to the fake, so a test sees what a service sees. The fake answers from a script, at a
-//! scripted pace and with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and
-//! `ConverseStream` for any model id, refuses what the family of this model refuses
+//! A test uses the real SDK client, so it sees what a service sees. The fake answers from a script, at a scripted pace
+//! and with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and `ConverseStream`
+//! for any model id, refuses what the family of the model refuses
 //! ([`Profile::for_model`](crate::bedrock::Profile::for_model)), and ignores credentials.
 //!
 //! There are two ways to connect. [`FakeBedrock::sdk_config`] needs no socket: a test can run thousands of sessions, and
@@ -83,7 +83,7 @@ use service::Service;
 /// The text of an answer without a script.
 pub(super) const DEFAULT_TEXT: &str = "Yes, I am here.";
 
-/// A Bedrock in this process that the real SDK client talks to.
+/// An in-process Bedrock for the real SDK client.
 ///
 /// Each request takes the next [`reply`](Self::reply). If no reply is left, it gets the one that the responder of
 /// [`answering`](Self::answering) returns, or `Yes, I am here.` Clones share the script, the received requests and the
@@ -92,13 +92,13 @@ pub(super) const DEFAULT_TEXT: &str = "Yes, I am here.";
 pub struct FakeBedrock(Arc<Service>);
 
 impl FakeBedrock {
-    /// Creates a Bedrock that answers `Yes, I am here.` to requests without a reply.
+    /// Creates a Bedrock that answers `Yes, I am here.` to each request without a scripted reply.
     #[must_use]
     pub fn new() -> Self {
         Self::answering(|_| ScriptedReply::text(DEFAULT_TEXT))
     }
 
-    /// Creates a Bedrock that answers requests without a reply with the result of `responder`.
+    /// Creates a Bedrock that answers each request without a scripted reply with the result of `responder`.
     ///
     /// ```
     /// use verbale::testing::{FakeBedrock, ScriptedReply};
@@ -122,7 +122,7 @@ impl FakeBedrock {
         self
     }
 
-    /// Adds the reply to the next request that has none yet. An invalid request takes no reply.
+    /// Adds the reply to the next request that does not have one yet. An invalid request uses no reply.
     pub fn reply(&self, reply: ScriptedReply) {
         self.0.script().replies.push_back(reply);
     }

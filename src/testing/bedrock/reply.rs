@@ -13,9 +13,9 @@ use super::exception::Exception;
 ///
 /// [`ScriptedReply::default`] is an empty answer, to which tool calls can be added.
 ///
-/// `Converse` answers in one piece when the last event of the stream would be due. There an exception replaces the
-/// answer, `hang_after` sends only the head, and the other faults within the stream send only the first half of the
-/// answer.
+/// `Converse` answers in one piece, at the time when the last event of the stream would be due. With it, an exception
+/// replaces the answer, `hang_after` sends only the head, and the other faults within the stream send only the first
+/// half of the answer.
 ///
 /// A stream has these events, and faults count them: `hang_after(2)` sends two events, then hangs.
 ///
@@ -98,8 +98,8 @@ impl ScriptedReply {
         Self { stop: Some(reason), ..self }
     }
 
-    /// Sets the token usage. By default, each 4 bytes of the request are an input token, and each 4 bytes of the answer
-    /// an output token.
+    /// Sets the token usage. By default, 4 bytes of the request are one input token, and 4 bytes of the answer one
+    /// output token.
     pub fn usage(self, input_tokens: u32, output_tokens: u32) -> Self {
         Self { usage: Some((input_tokens, output_tokens)), ..self }
     }
@@ -148,10 +148,10 @@ impl ScriptedReply {
     }
 }
 
-/// Refusals instead of an answer. Of the other settings only `first_token_after` and `hang_before` apply to a refusal.
+/// Refusals instead of an answer. Of the other settings, only `first_token_after` and `hang_before` apply to a refusal.
 impl ScriptedReply {
     /// Creates a refusal with the status and the message of an exception, by its name in AWS's documentation, such as
-    /// `ThrottlingException` or `AccessDeniedException`. An exception that is not Converse's has status 400.
+    /// `ThrottlingException` or `AccessDeniedException`. An exception that Converse does not have gets status 400.
     pub fn refused(exception: &'static str) -> Self {
         let exception = Exception(exception);
         Self::refused_with(exception, exception.wording())
@@ -172,8 +172,8 @@ impl ScriptedReply {
     }
 }
 
-/// Faults. The last one set applies. If `events` is greater than the number of all events, the fault follows the last
-/// event; `cut_after` and `malformed_after` then break the last event.
+/// Faults. The last one that is set applies. If `events` is greater than the number of all events, the fault follows
+/// the last event; `cut_after` and `malformed_after` then break the last event.
 impl ScriptedReply {
     /// Never answers, and keeps the connection open.
     pub fn hang_before(self) -> Self {

@@ -89,7 +89,7 @@ impl Service {
     }
 }
 
-/// Returns the words in which the model of the request refuses it.
+/// Returns the message with which the model of the request refuses it.
 fn refusal(request: &ReceivedRequest) -> Option<String> {
     let profile = Profile::for_model(request.model_id());
     if request.is_streaming() && request.input().tool_config().is_some() && !profile.streams_with_tools {

@@ -47,11 +47,11 @@ pub(super) async fn call_ends_once(log: &dyn CallLog) {
     put_as(log, &lease, &[message(0, 1)]).await;
     let ended = change(log, &lease, close(&lease, "hangup")).await;
     assert_eq!(ended.call_end(), Some(&call_end("hangup")));
-    // Of ends with the same counts, the first is kept.
+    // If two ends have the same counts, the first one is kept.
     assert_eq!(change(log, &lease, close(&lease, "transfer")).await, ended);
     assert_eq!(calls_of(log, &query).await, vec![ended.clone()]);
     assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(ended.clone()), vec![message(0, 1)]));
-    // Put the call again changes nothing.
+    // Opening the call again changes nothing.
     log.open_call(&header("ended", at_ms)).await.unwrap();
     assert_eq!(calls_of(log, &query).await, [ended]);
 
@@ -156,7 +156,7 @@ pub(super) async fn held_call_does_not_expire(log: &dyn CallLog, clock: &ManualC
     assert_eq!((held.is_held(), held.expires_at_s()), (true, Some(expires_at_s)));
     clock.advance(3 * 365 * 86_400_000);
     assert_eq!(calls_of(log, &query).await, vec![held.clone()]);
-    // Also records that were written with a lease from before the hold.
+    // This includes records that were written with a lease from before the hold.
     put_as(log, &lease, &[message(1, 1)]).await;
     let all = [message(0, 1), summary(0, 1), message(1, 1)];
     assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(held), all.to_vec()));

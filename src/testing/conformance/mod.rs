@@ -28,8 +28,8 @@ use crate::log::CallLog;
 /// Checks that a log keeps the contract of [`CallLog`], for the tests of a backend.
 ///
 /// `make_log` returns a log that reads the time from the given clock. It is called once for each rule. All its logs may
-/// share one store, as long as the store was empty before: each rule uses calls and days of its own. The rules need about
-/// 700 requests and no real time.
+/// share one store, if the store is empty at first: each rule uses calls and days of its own. The rules need about 700
+/// requests and no real time.
 ///
 /// ```
 /// use verbale::log::MemoryLog;
@@ -45,9 +45,10 @@ use crate::log::CallLog;
 /// A backend returns its errors with [`LogError::backend`](crate::log::LogError::backend) and the
 /// [kind](crate::log::LogErrorKind) that the contract names. [`CallHeader::changed`](crate::log::CallHeader::changed),
 /// [`is_opened_as`](crate::log::CallHeader::is_opened_as), [`has_expired`](crate::log::CallHeader::has_expired) and
-/// [`CallQuery::page_of`](crate::log::CallQuery::page_of) have the rules that every backend shares.
+/// [`CallQuery::page_of`](crate::log::CallQuery::page_of) implement the rules that all backends share.
 ///
-/// The suite does not check the deadlines of a log, what survives the end of its process, or two processes at once.
+/// The suite does not check the deadlines of a log, whether records survive the end of its process, or two processes at
+/// once.
 ///
 /// # Panics
 ///

@@ -89,7 +89,7 @@ pub(super) async fn erased_call_stays_erased(log: &dyn CallLog) {
     assert_erased(log, &call_id).await;
     assert_eq!(calls_of(log, &query).await, []);
 
-    // Also the next message and summary, which the log had never seen.
+    // This includes the next message and summary, which the log had never seen.
     let next = [message(60, 1), summary(4, 2), summary(59, 2)];
     for late in [message(0, 1), message(0, 2), message(0, 3), message(59, 9), summary(3, 1)].iter().chain(&next) {
         let late = late.clone();
@@ -134,7 +134,7 @@ pub(super) async fn sweep_removes_late_records(log: &dyn CallLog, clock: &Manual
     log.erase_call(&later).await.unwrap();
     for _ in 0..2 {
         let swept = log.sweep(erased_on).await.unwrap();
-        // A log that leaves nothing over returns no ids.
+        // A log in which late requests leave nothing returns no ids.
         assert!(swept.is_empty() || swept == [call_id.clone()], "{swept:?}");
         let error = log.put_record(&first(&call_id), &message(70, 2)).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::Erased, "{error:?}");

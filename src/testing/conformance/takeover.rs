@@ -120,7 +120,7 @@ pub(super) async fn writer_takes_its_call_back(log: &dyn CallLog) {
             let late = step(log, call_id, candidate.tenure(), TenureStep::Serve, 201).await;
             assert!(late.unwrap_err().is_retryable());
         }
-        // The call is still that of its writer, which takes it back and goes on where it was.
+        // The call still belongs to its writer, which takes it back and continues.
         let reclaim = TenureStep::Reclaim { served: old.served() };
         let back = step(log, call_id, tenure(log, call_id).await, reclaim, 300 + round).await.unwrap();
         assert_eq!((back.epoch(), back.call_end()), (candidate.epoch() + 1, Some(&call_end("hangup"))));
@@ -129,7 +129,7 @@ pub(super) async fn writer_takes_its_call_back(log: &dyn CallLog) {
         assert_eq!(late.kind(), LogErrorKind::Fenced, "{late:?}");
         let late = log.fence_call(&WriterLease::from(&candidate)).await.unwrap_err();
         assert_eq!(late.kind(), LogErrorKind::Fenced, "{late:?}");
-        // A newer revision, a missing message, a repeated record, and the next message.
+        // These are a newer revision, a missing message, a repeated record, and the next message.
         let puts = [message(0, 2), message(2, 1), message(1, 1), message(4, 1)];
         let expected = [Put::Written, Put::Written, Put::Kept, Put::Written];
         assert_eq!(put_as(log, &new, &puts).await, if is_released { expected } else { [Put::Kept; 4] });

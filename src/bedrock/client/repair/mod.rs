@@ -1,6 +1,7 @@
 //! [`repair()`]: changes a request so that it keeps Bedrock's rules.
 //!
-//! Owns the repairs. [`validate()`](crate::bedrock::validate()) owns the rules, and finds those that a repair cannot fix.
+//! Owns the repairs. [`validate()`](crate::bedrock::validate()) owns the rules, and also finds violations that cannot
+//! be repaired.
 
 mod attachments;
 mod blocks;
@@ -69,7 +70,7 @@ pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<String> {
 struct Repairs(Vec<String>);
 
 impl Repairs {
-    /// Adds a repair. `place` is the place before the repair.
+    /// Adds a repair. `place` is the place in the request before the repair.
     fn add(&mut self, place: impl fmt::Display, what: impl fmt::Display) {
         self.0.push(format!("{place}: {what}"));
     }

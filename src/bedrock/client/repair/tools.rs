@@ -63,7 +63,7 @@ pub(super) fn simplify_results(messages: &mut [Message], profile: &Profile, repa
     }
 }
 
-/// Removes the status. The text of a failed result says that the tool failed.
+/// Removes the status. The text of a failed result still shows that the tool failed.
 fn remove_status(result: &mut ToolResultBlock) {
     if result.status.take() == Some(ToolResultStatus::Error) {
         result.content.insert(0, ToolResultContentBlock::Text("The tool failed:".to_owned()));
@@ -110,7 +110,7 @@ pub(super) fn replace_unpaired(messages: &mut [Message], has_tools: bool, repair
         let blocks = std::mem::take(&mut message.content).into_iter().enumerate();
         let repaired = blocks.flat_map(|(c, mut block)| {
             if let ContentBlock::Text(text) = &mut block {
-                // The request has texts about tools now, which no caller may imitate.
+                // The request now has texts about tools, which no caller may imitate.
                 escape_markers(text);
             }
             if !unpaired.contains(&(m, c)) {
@@ -128,7 +128,8 @@ pub(super) fn replace_unpaired(messages: &mut [Message], has_tools: bool, repair
     }
 }
 
-/// Returns the places of calls of the user, of calls that the next message does not answer, and of results without a call.
+/// Returns the places of calls of the user, of calls that the next message does not answer, and of results without a
+/// call.
 fn unpaired(messages: &[Message], has_tools: bool) -> HashSet<(usize, usize)> {
     let mut unpaired = HashSet::new();
     let mut earlier = HashSet::new();

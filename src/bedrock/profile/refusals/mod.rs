@@ -1,7 +1,7 @@
-//! The refusals of Bedrock that were seen: wording, date and source of each.
+//! The observed refusals of Bedrock: wording, date and source of each.
 //!
-//! [`validate`](crate::bedrock::validate()) refuses in these words, and the client recognises them by a part that quotes
-//! nothing of the request. Sources are addresses without `https://`, most of them issues of `github.com`.
+//! [`validate`](crate::bedrock::validate()) uses these words, and the client recognises them by a part that never
+//! quotes the request. Sources are addresses without `https://`, most of them issues of `github.com`.
 
 mod access_and_texts;
 mod attachments_and_settings;
@@ -11,17 +11,17 @@ use access_and_texts::ACCESS_AND_TEXTS;
 use attachments_and_settings::ATTACHMENTS_AND_SETTINGS;
 use tools::TOOLS;
 
-/// A refusal that was seen.
+/// An observed refusal.
 pub(in crate::bedrock) struct Refusal {
     /// The name of the rule.
     pub rule: &'static str,
     /// A part of Bedrock's message.
     pub part: &'static str,
-    /// The date of the report, empty without one.
+    /// The date of the report, or an empty text if there is none.
     pub seen: &'static str,
     /// The report, or the documentation.
     pub source: &'static str,
-    /// The advice to the operator, if the remedy is not enough.
+    /// The advice to the operator, if the remedy is not sufficient.
     pub advice: &'static str,
     pub remedy: Remedy,
 }
@@ -29,11 +29,11 @@ pub(in crate::bedrock) struct Refusal {
 /// The change after which the client sends a refused request once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::bedrock) enum Remedy {
-    /// Nothing helps: the request cannot be sent.
+    /// No change helps: the request cannot be sent.
     None,
-    /// Nothing helps, and an operator must fix the access to the model.
+    /// No change helps. An operator must fix the access to the model.
     Operator,
-    /// The same request may succeed, so the caller of the client asks again.
+    /// The same request may succeed later, so the caller of the client retries.
     AskAgain,
     /// Ask for an answer in one piece.
     WithoutStreaming,

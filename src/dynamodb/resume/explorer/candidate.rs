@@ -14,17 +14,17 @@ pub enum Stage {
     Idle,
     /// The commit is sent.
     Commits(Request),
-    /// The answer to the commit was lost.
+    /// The response to the commit was lost.
     Unsure,
     /// The next pass begins with a read.
     Reads,
-    /// Sends the steps of a pass, which read this.
+    /// Sends the steps of a pass, which read these items.
     Fences {
         read: Known,
         steps: Vec<Request>,
         is_changed: bool,
     },
-    /// Nothing changed during a pass that read this.
+    /// Nothing changed during a pass that read these items.
     Fenced {
         read: Known,
     },
@@ -163,7 +163,7 @@ impl World {
             return act("is superseded", None, &|world| set(world, Stage::Dead));
         };
         if tenure.served == epoch {
-            // The step was made, and its answer was lost.
+            // The step was made, but its response was lost.
             return act("serves already", None, &|world| set(world, serves.clone()));
         }
         let serve = Request::Header { step: Step::Serve, epoch, seen: Some(tenure.nonce), nonce: nonce(SERVE, number) };

@@ -1,4 +1,4 @@
-//! What must hold in every state, and in every step.
+//! The invariants of every state and of every step.
 
 use super::Mutant;
 use super::candidate::Stage;
@@ -8,7 +8,7 @@ use super::world::{Action, Known, Request, Revised, Step, World, alone};
 use crate::dynamodb::rules::Slot;
 use crate::log::Standing;
 
-/// Returns what does not hold in a state.
+/// Returns the violated invariant of a state, if any.
 pub fn broken(world: &World) -> Option<String> {
     if let Some(slot) = world.back_from_the_dead() {
         return Some(format!("a record is in slot {slot} of an erased call"));
@@ -52,7 +52,7 @@ fn missing(acknowledged: &Known, known: &Known) -> Option<String> {
     })
 }
 
-/// Returns why nobody could write on from here, if nothing more happened.
+/// Returns why no process could continue from this state if nothing else happened.
 fn stuck(world: &World) -> Option<String> {
     let tenure = world.header?;
     // The next candidate has a higher epoch than all items.
@@ -66,7 +66,7 @@ fn stuck(world: &World) -> Option<String> {
             return Some(format!("a candidate can neither stamp nor fence slot {slot}: {found:?}"));
         }
     }
-    // So has the owner, once it has its call back.
+    // The owner could, too, once it has its call back.
     let owner = &world.owner;
     if owner.phase == Phase::Lost || owner.standing(tenure, Mutant::None) == Standing::Lost {
         return None;
@@ -88,7 +88,7 @@ fn stuck(world: &World) -> Option<String> {
     None
 }
 
-/// Returns what does not hold in a step.
+/// Returns the violated invariant of a step, if any.
 pub fn broken_step(before: &World, after: &World, action: &Action) -> Option<String> {
     if before.header.is_none() && after.header.is_some() {
         return Some("an erased header is back".to_owned());

@@ -18,7 +18,7 @@ pub enum Eraser {
     Done,
 }
 
-/// A mark for a slot. One for a free slot is put only if the slot is still free.
+/// A mark for a slot. A mark for a free slot is put only if the slot is still free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark {
     slot: usize,
@@ -79,8 +79,8 @@ impl World {
         Eraser::Marks(free.map(|slot| Mark { slot, is_for_free: true }).chain(marks).collect())
     }
 
-    /// Returns the slot of a record that is back although its call is erased. A record after the next one may be stored, and
-    /// is left to a sweep.
+    /// Returns the slot of a record that exists although its call is erased. A record after the next one may be stored,
+    /// and is left to a sweep.
     pub fn back_from_the_dead(&self) -> Option<usize> {
         let last_mark = self.slots.iter().rposition(|slot| *slot == Slot::Erased)?;
         let is_back = |slot: &usize| matches!(self.slots[*slot], Slot::Record { .. });

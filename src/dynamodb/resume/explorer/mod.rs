@@ -1,8 +1,9 @@
-//! An exhaustive explorer of the takeover: every order of a writer, its candidates and their requests, each of which may
-//! land late, again, or never; anyone may die or give up anywhere.
+//! An exhaustive explorer of the takeover. It tries every order of a writer, its candidates and their requests. Each
+//! request may land late, twice, or never, and each process may die or give up at any point.
 //!
-//! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](crate::dynamodb::positions). `world.rs` has
-//! the state and its requests, `owner.rs`, `candidate.rs` and `eraser.rs` what the processes do, `check.rs` what must hold.
+//! It runs the rules of the log itself: [`Tenure`], [`Slot`] and the open [`positions`](crate::dynamodb::positions).
+//! `world.rs` has the state and its requests; `owner.rs`, `candidate.rs` and `eraser.rs` have the processes; `check.rs`
+//! has the invariants.
 //!
 //! `VERBALE_STATES=20000000 cargo test --lib explorer` searches further.
 
@@ -17,7 +18,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use world::{Action, World};
 
-/// A fault that is put into the protocol, to see the explorer find it.
+/// A fault that a test puts into the protocol, to check that the explorer finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Mutant {
     None,
@@ -41,7 +42,7 @@ enum Mutant {
     ErasesNoNext,
 }
 
-/// What may happen, and how often.
+/// The events that may happen, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Limits {
     mutant: Mutant,
@@ -80,7 +81,7 @@ const CALM: Limits = Limits {
 struct Explored {
     states: usize,
     is_complete: bool,
-    /// What does not hold, and the actions that lead there.
+    /// The violated invariant, and the actions that lead to the violation.
     violation: Option<(String, Vec<Action>)>,
 }
 
@@ -147,7 +148,7 @@ fn fingerprint(world: &World) -> u64 {
     hasher.finish()
 }
 
-/// Returns the most states of one search. `VERBALE_STATES` sets it.
+/// Returns the maximum number of states in one search. `VERBALE_STATES` sets it.
 fn most_states() -> usize {
     std::env::var("VERBALE_STATES").ok().and_then(|states| states.parse().ok()).unwrap_or(32_000)
 }
@@ -201,10 +202,10 @@ fn spans_lose_nothing() {
     assert_holds(LATE_SPAN);
 }
 
-/// A span after a gap, and a server that gets there.
+/// A span after a gap, and a server that reaches it.
 const LATE_SPAN: Limits = Limits { messages: 4, span: Some(2), dead_letters: 1, reclaims: 0, writes: 2, ..CALM };
 
-/// An erasure while the owner writes, also into a hole and from its spool.
+/// An erasure while the owner writes, including into a gap and from its spool.
 const ERASED: Limits = Limits { candidates: 0, messages: 3, dead_letters: 1, restarts: 1, erasures: 1, ..CALM };
 
 #[test]

@@ -10,7 +10,7 @@ use crate::log::{CallId, Nonce, Tenure, WriterLease};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
     Writes,
-    /// A request met a higher epoch. The records are held.
+    /// A request met a higher epoch. The owner holds its records.
     Contested,
     /// Another process writes the call. The records are dead letters.
     Lost,
@@ -32,11 +32,11 @@ pub struct Owner {
     /// Whether the log may lack an earlier record, so that the header is read after each put.
     pub has_gap: bool,
     pub messages: Vec<Message>,
-    /// The request that it waits for.
+    /// The request whose response the owner waits for.
     pub waits: Option<Request>,
-    /// A put whose records count as stored once the header was read.
+    /// A put whose records count as stored once the header has been read.
     pub unchecked: Option<Request>,
-    /// Whether a put of the span met the span, so that its messages are changed one by one.
+    /// Whether a put of the span found the span in the log, so that its messages are changed one by one.
     pub has_met_span: bool,
 }
 
@@ -82,7 +82,7 @@ impl World {
             act("restarts", None, &|world| {
                 world.left.restarts -= 1;
                 let messages = std::mem::take(&mut world.owner.messages);
-                // The spool knows the first lease, and that records may be missing in the log.
+                // The spool has the first lease, and knows that the log may lack records.
                 world.owner = Owner { messages, has_gap: true, ..Owner::new() };
             });
         }
@@ -185,7 +185,7 @@ impl World {
         self.left.span.is_some_and(|first| slot == first || slot == first + 1)
     }
 
-    /// Returns the slot of the owner's item with a message.
+    /// Returns the slot of the owner's item that holds a message.
     pub fn key_of(&self, slot: u8) -> u8 {
         self.left.span.filter(|_| self.is_in_span(slot)).unwrap_or(slot)
     }
@@ -225,7 +225,8 @@ impl World {
         self.acknowledge(slot, id(slot), revision);
     }
 
-    /// Finds out who writes the call. Whether a candidate is silent is a matter of time, so it may be at any time.
+    /// Finds out which process writes the call. The explorer has no time, so a candidate may count as silent at any
+    /// point.
     fn contest(&mut self) {
         let Some(tenure) = self.header else {
             self.owner.phase = Phase::Lost;

@@ -15,7 +15,7 @@ pub type Revised = (u8, u32);
 /// A message and its revision in each slot.
 pub type Known = [Option<Revised>; SLOTS];
 
-/// The messages of an item and their revisions: that of its slot, and that of the next one, if the item is a span.
+/// The messages of an item and their revisions: the message of its slot, and, in a span, the next one.
 pub type Members = [Option<Revised>; 2];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,7 +83,7 @@ pub enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Begin,
-    /// A request lands and nobody hears the answer.
+    /// A request lands, but its response is lost.
     Late(Request),
     Hold,
     Eraser(&'static str),
@@ -103,7 +103,7 @@ pub struct World {
     pub candidates: Vec<Candidate>,
     pub eraser: Eraser,
     pub acknowledged: Known,
-    /// What is left of the limits.
+    /// The rest of the limits.
     pub left: Limits,
 }
 
@@ -224,14 +224,15 @@ impl World {
         }
     }
 
-    /// The records that a read shows.
+    /// The records that a read returns.
     pub fn shown(&self) -> Known {
         let Some(tenure) = self.header else { return Known::default() };
         let mut known = [None; SLOTS];
         for (slot, found) in self.slots.iter().enumerate().filter(|(_, found)| found.is_shown(tenure.served)) {
             let Slot::Record { epoch, id: members, .. } = found else { continue };
             for (known, member) in known[slot..].iter_mut().zip(members) {
-                // Of a message in two items the newest revision counts, of two messages that with the highest epoch.
+                // For one message in two items, the newest revision counts; of two messages, the one with the highest
+                // epoch.
                 let Some((id, revision)) = *member else { continue };
                 let is_newer = |(there, (found, older)): (u32, Revised)| {
                     if found == id { older < revision } else { there < *epoch }
@@ -320,7 +321,7 @@ impl World {
     }
 }
 
-/// Returns what a put of a single message sees of an item.
+/// Returns an item as a put of a single message sees it.
 pub fn alone(found: &Slot<Members>) -> Slot<Option<u8>> {
     match *found {
         Slot::Free => Slot::Free,
@@ -331,7 +332,7 @@ pub fn alone(found: &Slot<Members>) -> Slot<Option<u8>> {
     }
 }
 
-/// Returns the answer to a refused write of a record. `has` tells whether the item has this revision or a newer one.
+/// Returns the answer to a refused write of a record. `has` returns whether the item has this revision or a newer one.
 fn refused_writer(found: &Slot<Members>, writer: u32, has: impl FnOnce(&Members) -> bool) -> Answer {
     match found {
         Slot::Erased => Answer::Gone,

@@ -1,4 +1,4 @@
-//! [`Damaged`]: a line that is no record, and what is still known of it.
+//! [`Damaged`]: a line that is not a record, and what is still known about it.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -7,10 +7,10 @@ use crate::log::call::Call;
 use crate::manager::LeftOut;
 use crate::message::{Position, Role};
 
-/// A record's line has the position and the revision before this.
+/// In the line of a record, the position and the revision come before this key.
 const MESSAGE: &[u8] = b"\"message\":";
 
-/// A whole line that is no record.
+/// A whole line that is not a record.
 pub(super) struct Damaged {
     pub number: usize,
     position: Option<Position>,
@@ -33,8 +33,8 @@ impl Damaged {
     }
 }
 
-/// Returns the damaged records that the call lacks. A line without a position has that of the first missing message, or of
-/// the next one, so that the conversation does not give its number to another message.
+/// Returns the damaged records that the call lacks. A line without a position gets the position of the first missing
+/// message, or of the next one, so that the conversation does not give its number to another message.
 pub(super) fn left_out(call: &Call, damaged: Vec<Damaged>) -> Vec<LeftOut> {
     let mut taken: BTreeSet<u32> = call.positions().filter(is_message).map(|position| position.seq()).collect();
     taken.extend(damaged.iter().filter_map(|line| line.position).filter(is_message).map(|position| position.seq()));

@@ -1,4 +1,4 @@
-//! Damage of the files: each is found, or loses nothing that was acknowledged.
+//! Damage of the files: all damage is detected, or loses nothing that was acknowledged.
 
 use super::history::Model;
 use super::*;

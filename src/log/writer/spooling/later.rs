@@ -16,14 +16,15 @@ impl Spooling {
 }
 
 impl WriterTask {
-    /// Handles a command again after the spool has done its work.
+    /// Handles a command again after the spool has finished its work.
     pub(in crate::log::writer) fn handle_later(&mut self, command: Command) {
         if let Some(spooling) = &mut self.spooling {
             spooling.later.push(command);
         }
     }
 
-    /// Returns true if the next commits make dead letters of spooled records. A spool that fails keeps nobody waiting.
+    /// Returns true if the next commits make dead letters of spooled records. If commits fail, returns false, so that
+    /// no caller waits.
     pub(in crate::log::writer) fn is_burying(&self) -> bool {
         self.spooling.as_ref().is_some_and(|spooling| {
             let is_dead_letter = |change: &SpoolChange| {

@@ -23,11 +23,11 @@ pub(super) struct CallTakeover<'a> {
     pub call_id: &'a CallId,
     pub settings: &'a WriterSettings,
     pub watches: &'a Watches,
-    /// The nonce of the last commit, whose answer may have been lost.
+    /// The nonce of the last commit, whose response may have been lost.
     pub commit: Mutex<Option<Nonce>>,
     /// The tenure that this candidate last read or wrote.
     pub candidate: Mutex<Option<Tenure>>,
-    /// The last failure that passes by itself.
+    /// The last transient failure.
     pub failure: Mutex<Option<LogError>>,
 }
 
@@ -44,7 +44,8 @@ impl CallTakeover<'_> {
             served_before = Some(served);
             let Some(header) = self.commit(header).await? else { continue };
             match self.fence_and_serve(header).await {
-                // The writer or another candidate found this one silent. If nobody serves yet, it tries again.
+                // The writer or another candidate considered this one silent. If no process serves yet, this one tries
+                // again.
                 Err(error) if error.kind() == LogErrorKind::Fenced => {
                     (*unpoisoned(&self.commit), *unpoisoned(&self.candidate)) = (None, None);
                     self.pause(1, error).await;
@@ -54,7 +55,7 @@ impl CallTakeover<'_> {
         }
     }
 
-    /// Reads the call. Leaves no trace.
+    /// Reads the call without writing anything.
     async fn look(&self) -> Result<CallHeader, LogError> {
         let call = self.retry("reading", || self.log.read_call(self.call_id)).await?;
         match call.header {
@@ -63,13 +64,14 @@ impl CallTakeover<'_> {
         }
     }
 
-    /// Commits to take the call over, once nobody else does. Returns `None` if the call has to be read again.
+    /// Commits to take the call over, once no other process is doing so. Returns `None` if the call has to be read
+    /// again.
     async fn commit(&self, mut header: CallHeader) -> Result<Option<CallHeader>, LogError> {
         let first = header.tenure();
         loop {
             let tenure = header.tenure();
             if *unpoisoned(&self.commit) == Some(tenure.nonce) {
-                // The commit was made, and its answer was lost.
+                // The commit was made, but its response was lost.
                 return Ok(Some(header));
             }
             let wait =
@@ -129,14 +131,14 @@ impl CallTakeover<'_> {
         Ok(LoggedCall { header: Some(header), ..call })
     }
 
-    /// Renews the nonce for as long as this candidate has the highest epoch. Returns why it no longer has.
+    /// Renews the nonce while this candidate has the highest epoch. Returns why it no longer does.
     async fn renew(&self, epoch: u32) -> LogError {
         loop {
             sleep(RENEWAL).await;
             let Some(tenure) = *unpoisoned(&self.candidate) else { continue };
             let renewal = CallChange::Takeover(tenure.change(TenureStep::Renew, Nonce::random()));
             let header = match self.step("renewing the lease of", renewal).await {
-                // The header may have changed by a hold, or by a renewal whose answer was lost.
+                // The header may have changed by a hold, or by a renewal whose response was lost.
                 Err(error) if error.is_retryable() => self.header().await,
                 renewed => renewed,
             };
@@ -160,7 +162,7 @@ impl CallTakeover<'_> {
             self.pause(failures, error).await;
             let header = self.header().await?;
             if header.tenure().served == epoch {
-                // This candidate serves, and the answer was lost.
+                // This candidate serves; only the response was lost.
                 return Ok(header);
             }
             self.adopt(&header, epoch)?;
@@ -177,7 +179,7 @@ impl CallTakeover<'_> {
         Ok(())
     }
 
-    /// Leaves the call to its writer.
+    /// Leaves the call to its current writer.
     pub async fn give_up(&self) {
         let mut failures = 0;
         let (Some(commit), mut known) = (*unpoisoned(&self.commit), *unpoisoned(&self.candidate)) else { return };
@@ -212,7 +214,8 @@ impl CallTakeover<'_> {
         }
     }
 
-    /// Returns why the call has no header. No header has the nonce of this step, so it changes nothing.
+    /// Returns why the call has no header. The step that it tries has a nonce that no header has, so it changes
+    /// nothing.
     async fn missing(&self) -> LogError {
         let step = CallChange::Takeover(
             Tenure { nonce: Nonce::random(), ..Tenure::default() }.change(TenureStep::GiveUp, Nonce::random()),

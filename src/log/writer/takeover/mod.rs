@@ -1,4 +1,4 @@
-//! Taking a call over: look, commit, fence, serve. Retries what passes by itself, and leaves no trace unless it commits.
+//! Taking a call over: read, commit, fence, serve. Retries transient failures, and writes nothing unless it commits.
 
 mod candidate;
 
@@ -13,7 +13,7 @@ use crate::log::silence::Watch;
 use crate::log::{CallId, LogError, LoggedCall, Nonce};
 use candidate::CallTakeover;
 
-/// The most calls whose headers are watched at a time.
+/// The maximum number of calls whose headers are watched at a time.
 const MAX_WATCHED: usize = 1_000;
 
 /// The progress of takeovers that ran out of time, so that the next attempt continues them.
@@ -23,7 +23,7 @@ pub(super) struct Watches(Mutex<HashMap<CallId, Watched>>);
 #[derive(Default)]
 struct Watched {
     watch: Option<Watch>,
-    /// The last epoch at which this process was a candidate. Its last step may arrive late, and then nobody serves.
+    /// The last epoch at which this process was a candidate. Its last step may arrive late, and then no process serves.
     own_epoch: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ impl Watches {
 }
 
 impl LogWriter {
-    /// Takes a call over by the deadline, and returns it as its writer has it.
+    /// Takes a call over by the deadline, and returns it for its new writer.
     pub(super) async fn take_over(&self, call_id: &CallId, deadline: Instant) -> Result<LoggedCall, LogError> {
         if let Some(silent) = self.settings.takeover_after
             && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
@@ -70,7 +70,7 @@ impl LogWriter {
             Err(late) => Err(takeover.late(late)),
         };
         if taken.is_err() {
-            // If this fails, too, the writer takes its call back once it finds this candidate silent.
+            // If this fails as well, the writer takes its call back once this candidate has been silent.
             let _ = timeout_at(deadline, takeover.give_up()).await;
         }
         taken

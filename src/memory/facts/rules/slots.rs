@@ -20,7 +20,7 @@ impl Finding<'_> {
         (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0)
     }
 
-    /// Returns the nouns right before a word, or what was asked for.
+    /// Returns the nouns directly before a word, or else what the assistant asked for.
     pub(super) fn slot(&self, at: usize) -> String {
         let mut nouns: Vec<&str> = Vec::new();
         let mut has_copula = false;

@@ -11,7 +11,7 @@ use crate::message::{Message, Role, Text};
 const LONGEST_WISH: usize = 110;
 
 impl Finding<'_> {
-    /// Adds a code that the caller spells, alone or continued from their last words.
+    /// Adds a code that the caller spells here, or continues from their last words.
     pub(super) fn spelled(&mut self, earlier: &[&Message]) {
         let mut at = 0;
         while at < self.tokens.len() {
@@ -31,8 +31,9 @@ impl Finding<'_> {
         }
     }
 
-    /// Returns the number of words that spell a code from here on: three letters or digits, or pieces of two letters at least.
-    /// In a transcript without capitals, a code has a digit and two letters, since some letters are words.
+    /// Returns the number of words from here on that spell a code: at least three letters or digits, or pieces of at
+    /// least two letters. In a transcript without capitals, a code must have a digit and two letters, because some
+    /// letters are words.
     pub(super) fn spelled_from(&self, at: usize) -> usize {
         let letters = |run: usize| {
             let words = self.tokens.iter().skip(at).take(run);
@@ -62,7 +63,7 @@ impl Finding<'_> {
             let says = |phrases| words.len() >= 3 && after(phrases, &words).next().is_some();
             let slot = if says(&WORDS.limits) { Some(LIMIT) } else { says(&WORDS.wishes).then_some(WISH) };
             let Some(slot) = slot else { continue };
-            // "I would like to", "please" and the like say nothing.
+            // Phrases such as "I would like to" and "please" carry no meaning here.
             let is_limit = |word: &String| WORDS.limits.iter().any(|limit| limit.first() == Some(&word.as_str()));
             let is_empty = |word: &String| WORDS.stopwords.contains(word.as_str()) && !is_limit(word);
             let from = words.iter().take_while(|word| is_empty(word)).count();
@@ -76,13 +77,13 @@ impl Finding<'_> {
     }
 }
 
-/// Returns the code that the caller spelled in their last words, if these were nothing else.
+/// Returns the code that the caller spelled in their last words, if these consist of nothing else.
 fn spelled_before(earlier: &[&Message]) -> Option<String> {
     let last = earlier.iter().rev().find(|message| message.role() == Role::User)?;
     let texts: Vec<&str> = last.contents().texts().map(Text::as_str).collect();
     let text = texts.last()?;
     let tokens = tokens(text);
-    // One number alone is a value of its own.
+    // A single number is a value of its own.
     let is_spelled = tokens.len() > 1 && tokens.iter().all(is_piece);
     is_spelled.then(|| tokens.iter().map(|token| token.text).collect())
 }

@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Joins letters and digits that were said one by one, or a few at a time.
+    /// Joins letters and digits that were said in pieces.
     fn read_spelled(&mut self, tokens: &[Token<'_>]) {
         let mut run = (String::new(), 0);
         for token in tokens {

@@ -1,5 +1,5 @@
-//! Measures the check on recorded conversations beside the project: false alarms on sentences that were said, as said and
-//! in other forms, and the share of changed values that are found.
+//! Measures the check on recorded conversations that are kept outside the repository: false alarms on sentences that
+//! were said, in the original and in other forms, and the share of changed values that are found.
 
 #![allow(clippy::print_stderr, reason = "the figures are the result")]
 
@@ -208,7 +208,7 @@ fn changed_values_are_found() {
                         }
                         _ => changed(value, by),
                     };
-                    // A value of the source by chance is no invention.
+                    // If the source happens to hold the changed value, it is not an invention.
                     let plain = invented.trim_start_matches('$').replace(',', "");
                     let is_said = day.captures(&plain).map_or_else(
                         || lines.replace(',', "").contains(plain.trim_end_matches(":00")),

@@ -1,4 +1,4 @@
-//! Faithful sentences stay, and sentences with an invented value go.
+//! Faithful sentences stay, and sentences with an invented value are removed.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! [`Value`]: a value of a text in the form in which two spellings of it are equal.
+//! [`Value`]: a value of a text, in a form that is equal for all spellings of it.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use super::super::tokens::{Token, tokens};
 /// The days that a date can be: the month, then the day.
 type Days = Vec<(u32, u32)>;
 
-/// A value, found at a word.
+/// A value in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Date {
@@ -17,9 +17,9 @@ pub(super) enum Value {
     },
     Month(u32),
     Weekday(usize),
-    /// Minutes after midnight: two if the half of the day is not said.
+    /// Minutes after midnight: two numbers if the half of the day is not given.
     Time(Vec<u32>),
-    /// `is_plain` if no currency, unit or fraction makes it more than a count.
+    /// `is_plain` is false if a currency, a unit or a fraction makes the number more than a count.
     Number {
         key: String,
         is_amount: bool,
@@ -81,7 +81,7 @@ pub(crate) enum Moment {
     Minute(u32),
 }
 
-/// Returns the day or time that a text says, if it says nothing else and is not ambiguous.
+/// Returns the day or time that a text consists of, if it is not ambiguous.
 pub(crate) fn moment(text: &str) -> Option<Moment> {
     let tokens = tokens(text);
     let (found, length) = value(&tokens, 0)?;
@@ -125,7 +125,7 @@ fn worded(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
     (length > 0).then_some((Value::Words(parts), length))
 }
 
-/// Returns the numbers that a run of number words can be: `one hundred forty six` is 146, `four two` is 4 and 2.
+/// Returns the numbers that a run of number words can mean: `one hundred forty six` is 146, `four two` is 4 and 2.
 pub(super) fn numbers(parts: &[u32]) -> Vec<u32> {
     let mut found = Vec::new();
     let (mut thousands, mut current, mut last) = (0u32, 0u32, 0u32);
@@ -133,7 +133,7 @@ pub(super) fn numbers(parts: &[u32]) -> Vec<u32> {
         let fits = match *part {
             1_000 => true,
             100 => current > 0 && current < 100,
-            // German says the ones before the tens.
+            // German has the ones before the tens.
             tens if tens >= 20 => last == 0 || last >= 100 || (last < 10 && last > 0),
             teens if teens >= 10 => last == 0 || last >= 100,
             _ => last == 0 || last >= 20,
@@ -155,7 +155,7 @@ pub(super) fn numbers(parts: &[u32]) -> Vec<u32> {
 
 fn month(token: &Token<'_>) -> Option<u32> {
     let name = token.lower.trim_end_matches('.');
-    // Some months are words as well.
+    // Some months are also other words.
     let is_said = token.is_capitalised() || name.chars().count() > 5;
     is_said.then(|| WORDS.month(name)).flatten().and_then(|month| u32::try_from(month).ok())
 }
@@ -178,7 +178,7 @@ fn worded_date(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
     let first = tokens.get(at)?;
     let (month, day, length) = if let Some(month) = named(first).filter(|_| !first.is_label) {
         let (day, length) = day(at + 1)?;
-        // "May two" may be a wish.
+        // "May two" may be part of a wish.
         let is_said = month != 5 || first.is_capitalised() || length == 2 || tokens.get(at + 1)?.has_digit();
         is_said.then_some((month, day, 1 + length))?
     } else {
@@ -204,7 +204,7 @@ fn year(text: &str) -> Option<u32> {
     text.parse().ok().filter(|year| (1_900..2_100).contains(year))
 }
 
-/// Returns the days that a date in digits can be, with the month first, and its year.
+/// Returns the days that a date in digits can mean, with the month first, and its year.
 fn date(text: &str) -> Option<(Days, Option<u32>)> {
     let text = text.split_once('T').map_or(text, |(date, _)| date);
     let separator = text.chars().find(|c| !c.is_ascii_digit()).filter(|c| "-/.".contains(*c))?;
@@ -272,8 +272,8 @@ fn ordinal(word: &str) -> Option<&str> {
     number.ends_with(|c: char| c.is_numeric()).then_some(number)
 }
 
-/// Returns the form in which two spellings of a value are equal: its letters and digits in lower case. A number has no
-/// thousands separators, no leading zeros and no zeros after its fraction.
+/// Returns a form that is equal for all spellings of a value: its letters and digits in lower case. A number has no
+/// thousands separators, no leading zeros and no trailing zeros in its fraction.
 pub(super) fn key(text: &str) -> String {
     let is_number = text.chars().all(|c| !c.is_alphabetic());
     // A decimal point separates; a comma or point before three digits groups.

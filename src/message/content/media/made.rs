@@ -39,8 +39,8 @@ impl Media {
 
     /// Returns the MIME type for a provider, in lower case and without parameters.
     ///
-    /// This is the type that was set. If it is missing, or contradicts the bytes or the kind, this is the type detected
-    /// from the bytes. Returns `None` if neither is known and of this kind.
+    /// This is the type that was set, unless it contradicts the bytes or the kind; otherwise it is the type detected
+    /// from the bytes. Returns `None` if neither fits the kind.
     pub fn known_type(&self) -> Option<Text> {
         known(Some(self.kind), &self.source, self.mime_type.as_deref())
     }
@@ -49,8 +49,8 @@ impl Media {
 impl Document {
     /// Creates a document from its bytes, like [`Media::from_bytes`].
     ///
-    /// Plain text without a given type gets the type `text/plain`, because its bytes do not distinguish Markdown or
-    /// CSV.
+    /// Plain text without a given type gets the type `text/plain`, because Markdown and CSV cannot be told apart by
+    /// their bytes.
     ///
     /// Returns a [`MessageError`] for the same reasons, and for an image, audio or video.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, mime_type: Option<&str>) -> Result<Self, MessageError> {

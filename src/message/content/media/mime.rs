@@ -8,7 +8,7 @@ use crate::message::text::Text;
 /// The type of unknown bytes.
 const ANYTHING: &str = "application/octet-stream";
 
-/// Containers that can have audio alone or video.
+/// Containers that hold video, or audio alone.
 const CONTAINERS: [&str; 5] = ["mp4", "webm", "ogg", "3gpp", "x-matroska"];
 
 /// The Office types that detection distinguishes.
@@ -27,10 +27,8 @@ pub(super) fn checked(
         && found.is_sure
         && !agrees(given, found.mime_type)
     {
-        let text = format!(
-            "the bytes are {}, not {given}; leave the MIME type out, or give the one of the bytes",
-            found.mime_type
-        );
+        let text =
+            format!("the bytes are {}, not {given}; omit the MIME type, or give the detected one", found.mime_type);
         return Err(MessageError::with_details(text));
     }
     if let Some(given_type) = essence {
@@ -96,21 +94,21 @@ fn agrees(given: &str, found: &str) -> bool {
             // All newer Office files are ZIP archives, and all older ones are OLE storages.
             ZIP => is_office(given) || given.ends_with("+zip"),
             OLE_STORAGE => is_office(given) || given == "application/msword",
-            // Text has many types, and only some of them are called text.
+            // Text has many types, and not all of them begin with `text/`.
             found if is_text(found) => is_text(given) || is_text_of_application(given),
-            // The same container, with video and without.
+            // One container, with and without video.
             "video/x-ms-wmv" => matches!(given, "video/x-ms-asf" | "audio/x-ms-wma"),
             // WebM is a kind of Matroska.
             "video/webm" => matches!(given, "video/x-matroska" | "audio/x-matroska"),
             "application/rtf" => given == "text/rtf" || given == "text/plain",
             DOCX | XLSX if given == ZIP => true,
             XLS | "application/msword" if given == OLE_STORAGE => true,
-            // Such as a template, or a file with macros.
+            // Detection does not distinguish templates and files with macros.
             found => is_office(found) && is_office(given) && !DISTINCT_OFFICE.contains(&given),
         }
 }
 
-/// Returns whether an `application/…` type can be text. All types can that are not known to be binary.
+/// Returns whether an `application/…` type can be text: any type that is not known to be binary.
 fn is_text_of_application(mime_type: &str) -> bool {
     let is_binary = |mime_type: &str| {
         matches!(mime_type, ZIP | OLE_STORAGE | PDF | "application/msword" | "application/rtf")
@@ -138,7 +136,7 @@ fn is_of(kind: Option<MediaKind>, essence: &str) -> bool {
     }
 }
 
-/// Returns the type in the kind of the attachment: audio in a container gets the audio type.
+/// Returns the type for the kind of the attachment: audio in a container gets the audio type.
 fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
     match (kind, container(essence)) {
         (Some(kind), Some(subtype)) => format!("{}/{subtype}", kind.as_str()).into(),
@@ -148,7 +146,7 @@ fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
 
 fn not_of(kind: Option<MediaKind>, essence: &str) -> MessageError {
     let kind = kind.map_or("a document", MediaKind::with_article);
-    let text = format!("{kind} cannot be {essence}; add it as the kind that it is");
+    let text = format!("{kind} cannot be {essence}; add it as another kind");
     MessageError::with_details(text)
 }
 

@@ -28,7 +28,7 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The name of the kind in a sentence.
+    /// The name of the kind with its article.
     pub(crate) const fn with_article(self) -> &'static str {
         match self {
             Self::Image => "an image",
@@ -57,7 +57,7 @@ pub enum Source {
 impl Source {
     /// The approximate size of the whole attachment in a record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
-        // 100 for the kind, the MIME type and the label. JSON has bytes in base64.
+        // 100 bytes cover the kind, the MIME type and the label. JSON encodes bytes in base64.
         100 + match self {
             Self::Bytes(bytes) => bytes.len().div_ceil(3) * 4,
             Self::Url(text) | Self::ContentId(text) => text.len(),
@@ -79,7 +79,7 @@ impl fmt::Debug for Source {
 /// An image, audio or video.
 ///
 /// [`from_bytes`](Self::from_bytes) detects the MIME type of the bytes, or checks the given one.
-/// [`new`](Self::new) and [`with_mime_type`](Self::with_mime_type) check nothing, and neither does reading a record.
+/// [`new`](Self::new), [`with_mime_type`](Self::with_mime_type) and deserialization check nothing.
 ///
 /// ```
 /// # use verbale::message::{Media, MediaKind};

@@ -40,7 +40,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<Sniffed> {
         other => other,
     };
     let is_sure = match mime_type {
-        // Their signatures have two bytes, with which raw audio may begin too.
+        // These signatures are only two bytes long, and raw audio may begin with the same bytes.
         "audio/aac" | "image/bmp" | "image/jxl" => false,
         "audio/mpeg" => head.starts_with(b"ID3"),
         PDF | ZIP | DOCX | XLSX => true,
@@ -105,8 +105,9 @@ fn zip_type(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Returns the type of an older Office file from its directory, whose place is in the
-/// [header](https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/05060311-bfce-4b12-874d-71fd4ce63aea).
+/// Returns the type of an older Office file from its directory, which the
+/// [header](https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/05060311-bfce-4b12-874d-71fd4ce63aea)
+/// locates.
 fn ole_type(bytes: &[u8]) -> &'static str {
     let directory = || {
         let shift = u16::from_le_bytes(*bytes.get(30..)?.first_chunk()?);

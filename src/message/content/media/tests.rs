@@ -130,7 +130,7 @@ fn absent_type_is_detected() {
     assert_eq!(detected(MediaKind::Video, MP4).as_deref(), Some("video/mp4"));
     assert_eq!(Document::from_bytes(PDF, None).unwrap().mime_type.as_deref(), Some("application/pdf"));
     assert_eq!(detected(MediaKind::Audio, MP4).as_deref(), Some("audio/mp4"));
-    // Unknown bytes have no type. Two bytes that raw audio may begin with prove nothing.
+    // Unknown bytes have no type. A signature of two bytes does not prove a type.
     assert_eq!(detected(MediaKind::Audio, b"\x7f\xff\xfe\x7f\0"), None);
     assert_eq!(detected(MediaKind::Image, b"\xff\xfb\x90\x64\0\0"), None);
     let anything = Media::from_bytes(MediaKind::Image, PNG, Some("application/octet-stream")).unwrap();
@@ -173,10 +173,9 @@ fn given_type_must_agree_with_the_bytes() {
         assert_eq!(made, Ok(Some(given.into())), "{given}");
     }
     let contradicted = |given: &str, found: &str| {
-        format!("the bytes are {found}, not {given}; leave the MIME type out, or give the one of the bytes")
+        format!("the bytes are {found}, not {given}; omit the MIME type, or give the detected one")
     };
-    let other_kind =
-        |kind: &str, mime_type: &str| format!("{kind} cannot be {mime_type}; add it as the kind that it is");
+    let other_kind = |kind: &str, mime_type: &str| format!("{kind} cannot be {mime_type}; add it as another kind");
     let media = |kind, bytes: &[u8], given| Media::from_bytes(kind, bytes, given).unwrap_err().to_string();
     let document = |bytes: &[u8], given| Document::from_bytes(bytes, given).unwrap_err().to_string();
     assert_eq!(media(MediaKind::Image, PNG, Some("image/jpeg")), contradicted("image/jpeg", "image/png"));
