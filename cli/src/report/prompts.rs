@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use verbale::conversation::{CallMetrics, Conversation, TokenPrices};
+use verbale::conversation::{CallMetrics, Conversation};
 use verbale::message::Record;
 use verbale::model::Usage;
+use verbale::policy::TokenPrices;
 use verbale::{Message, MessageWrapper, PlainMessage, Role};
 
 use super::chart::Value;
