@@ -175,8 +175,8 @@ fn problems_of(call_id: &CallId, call: LoggedCall) -> Vec<Problem> {
 
 /// Returns the tools that acted, and of whose outcome the caller was not told.
 pub fn untold(call_id: &CallId, call: &LoggedCall) -> Vec<String> {
-    let calls = call.records.iter().flat_map(|record| record.contents().iter()).filter_map(Content::as_tool_call);
-    if calls.filter(|call| call.idempotency_key().is_some()).next().is_none() {
+    let mut calls = call.records.iter().flat_map(|record| record.contents().iter()).filter_map(Content::as_tool_call);
+    if !calls.any(|call| call.idempotency_key().is_some()) {
         return Vec::new();
     }
     let conversation = Conversation::from_manager(call_id.clone(), call.clone().restore());

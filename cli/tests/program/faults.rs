@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use verbale::log::{CallHeader, CallId, CallLog, JsonLines, WriterLease};
@@ -235,6 +235,48 @@ async fn slow_tools_are_causes() {
     calls::play_turns(log, "slow", 1, "the slow one").await;
     let why = shown(&run(folder.path(), "verbale why slow --log jsonl:calls"));
     assert!(why.contains("the tool seats took 4.0 s\n         make the tool faster"), "{why}");
+}
+
+/// An interruption leaves a command's work undone or done.
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn interrupted_change_can_be_repeated() {
+    let folder = with_calls().await;
+    let run = |line: &str| shown(&run(folder.path(), &format!("verbale {line}")));
+    run("export ferry-1 --format records -o ferry-1.jsonl --log jsonl:calls");
+    for line in [
+        "export --day 2025-10-20 --format csv -o calls.csv --log jsonl:calls",
+        "export ferry-1 --format chat -o chat.json --log jsonl:calls",
+        "import ferry-1.jsonl --call copied --log jsonl:copies",
+        "report --day 2025-10-20 -o pages --log jsonl:calls",
+        "erase ferry-1 --yes --log jsonl:calls",
+    ] {
+        let mut command = start(&mut program(folder.path(), &format!("verbale {line}")));
+        // The process may have ended.
+        let _ = Command::new("kill").args(["-INT", &command.id().to_string()]).stderr(Stdio::null()).status();
+        let interrupted = command.wait().unwrap().success();
+        let again = run(line);
+        let is_done =
+            again.contains("choose another id") || again.contains("has no call") || again.contains("earlier erasure");
+        assert!(!again.contains("(exit status ") || (interrupted && is_done), "{line}: {again}");
+    }
+    assert!(run("check copied --log jsonl:copies").contains("1 call checked"));
+    assert!(run("show ferry-1 --log jsonl:calls").contains("was erased"));
+    assert_eq!(fs::read_to_string(folder.path().join("calls.csv")).unwrap().matches("ferry-3,").count(), 2);
+}
+
+/// The memory keeps the latest value of a slot, so the first one is gone after others.
+#[tokio::test(start_paused = true)]
+async fn value_that_was_said_again_is_a_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = std::sync::Arc::new(JsonLines::new(folder.path().join("calls")));
+    let number =
+        |number: usize| format!("My booking number is KX{}7, and my ticket is FERRY-{}.", 100 + number, 500 + number);
+    let lines: Vec<String> = (0..120).map(number).chain([number(0)]).collect();
+    calls::play_lines(log, "lost", &lines).await;
+    let why = shown(&run(folder.path(), "verbale why lost --log jsonl:calls"));
+    assert!(why.contains("the caller said a value again, which the prompt had no more since turn "), "{why}");
+    assert!(!why.contains("KX100"), "{why}");
 }
 
 /// The limit of a file's size kills the export, as `kill -9` would.

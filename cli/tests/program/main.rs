@@ -4,6 +4,7 @@
 
 mod calls;
 mod faults;
+mod many;
 mod operate;
 mod prompt;
 mod report;
@@ -115,6 +116,48 @@ async fn logs_of_each_kind_show_the_same() {
         let of = |log: &str| shown(&run(folder.path(), &format!("verbale {command} --log {log}")));
         assert_eq!(of("embedded:db"), of("jsonl:calls"), "{command}");
     }
+}
+
+/// The DynamoDB of others, where `.ci/run` has started one.
+#[tokio::test(start_paused = true)]
+async fn commands_on_moto_show_the_same() {
+    let Some(url) = std::env::var("VERBALE_MOTO_URL").ok().filter(|url| !url.is_empty()) else { return };
+    let folder = with_calls().await;
+    let run = |command: &str, log: &str| shown(&run(folder.path(), &format!("verbale {command} --log {log}")));
+    let log = format!("dynamodb://verbale-cli-{} --endpoint {url}", std::process::id());
+    let created = run("table create", &log);
+    assert!(created.ends_with(" is ready\n"), "{created}");
+    for id in ["ferry-1", "ferry-2"] {
+        run(&format!("export {id} --format records -o {id}.jsonl"), "jsonl:calls");
+        for log in [log.as_str(), "jsonl:copies"] {
+            let imported = run(&format!("import {id}.jsonl --call {id}"), log);
+            assert!(imported.starts_with(&format!("imported call {id} with ")), "{imported}");
+        }
+    }
+    for command in [
+        "list --day 2025-10-20",
+        "list --day 2025-10-20 --limit 1 --json",
+        "show ferry-1",
+        "show ferry-1 --at 2",
+        "check --day 2025-10-20",
+        "why ferry-2",
+        "tail ferry-1",
+        "report ferry-1",
+        "export --day 2025-10-20",
+        "export ferry-1 --format openai",
+        "hold ferry-1 --yes",
+        "erase ferry-1 --yes",
+        "release ferry-1 --yes",
+        "erase ferry-1 --yes",
+        "show ferry-1",
+        "list --day 2025-10-20",
+    ] {
+        let without_cursor = |shown: String| shown.split(" --after ").next().unwrap_or_default().to_owned();
+        let (there, here) = (run(command, &log), run(command, "jsonl:copies"));
+        assert_eq!(without_cursor(there), without_cursor(here), "{command}");
+    }
+    assert!(run("table check", &log).contains("protection from deletion"));
+    println!("held: moto");
 }
 
 #[tokio::test(start_paused = true)]

@@ -69,6 +69,7 @@ async fn spooled(folder: &Path, log: Arc<dyn CallLog>) {
 /// Leaves a spool of a service whose log could not be reached.
 pub async fn with_spool(folder: &Path) {
     fs::write(folder.join("unreachable"), "no directory").unwrap();
+    fs::write(folder.join("damaged"), "no spool").unwrap();
     spooled(folder, Arc::new(JsonLines::new(folder.join("unreachable/calls")))).await;
 }
 

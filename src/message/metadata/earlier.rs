@@ -16,7 +16,7 @@ impl Message {
             part.created_ms() <= asked_ms && part.timing(Timing::LlmStart).is_none_or(|own_ms| own_ms < asked_ms)
         };
         let parts = self.parts().take_while(is_earlier).count();
-        let end = self.parts().take(parts).last()?.range().end;
+        let end = self.parts().take(parts).next_back()?.range().end;
         let is_played = self.metadata.timing(Timing::PlayEnd).is_none_or(|end_ms| end_ms <= asked_ms);
         let mut metadata = self.metadata.clone();
         metadata.forget_after(parts, asked_ms);
