@@ -13,8 +13,8 @@ use crate::time::utc;
 
 /// Erases a call for good: its messages, its summaries, and the contents that no other call uses.
 ///
-/// Nothing of the call can be read or written from then on. A call under a legal hold is not erased. Run `verbale sweep` for
-/// the day afterwards: it removes what late requests have left.
+/// After that, no part of the call can be read or written. A call under a legal hold is not erased. Run `verbale sweep` for
+/// the day afterwards: it removes leftovers of late requests.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Erase {
@@ -38,7 +38,7 @@ pub struct Release {
     call: OneCall,
 }
 
-/// Removes what late requests have left of the calls that were erased on a day. Run it for each day, some minutes after its
+/// Removes leftovers of late requests from the calls that were erased on a day. Run it for each day, some minutes after its
 /// end, in UTC.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]

@@ -19,9 +19,9 @@ use crate::text::{count, place, visible};
 
 /// Checks a call, or all calls of a day.
 ///
-/// A call is checked for messages and contents that are missing or cannot be read, for tool calls whose outcome nobody
-/// knows or the caller was not told, and for a conversation that Bedrock would refuse. What was said is not shown. The exit status is 6 if something is
-/// wrong.
+/// A call is checked for messages and contents that are missing or cannot be read, for tool calls whose outcome is unknown or
+/// was not told to the caller, and for a conversation that Bedrock would refuse. The output contains no words of the call.
+/// The exit status is 6 if something is wrong.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Arguments {
@@ -45,7 +45,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Something that is wrong with a call. It contains nothing that was said.
+/// A problem of a call. It contains no words of the call.
 #[derive(Debug, PartialEq, Serialize)]
 struct Problem {
     kind: &'static str,

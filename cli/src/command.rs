@@ -26,7 +26,7 @@ impl Colours {
 }
 
 /// Runs a command, which writes to the standard output and returns the exit status. A failure is reported on one line of
-/// the standard error. A command ends successfully once the reader of its output has gone.
+/// the standard error. A command ends successfully when the reader of its output closes the pipe.
 pub fn run(colours: Colours, command: impl AsyncFnOnce(&mut dyn Write) -> Result<u8, Failure>) -> ExitCode {
     let stdout = io::stdout().lock();
     // Without colours, `anstream` removes what looks like an escape sequence, from what callers said, too.
@@ -66,7 +66,7 @@ fn run_into(
     Ok(status)
 }
 
-/// Writes to the standard error, so that the standard output has data alone.
+/// Writes to the standard error, so that the standard output has only data.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

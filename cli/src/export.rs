@@ -24,8 +24,8 @@ use crate::text::count;
 
 /// Writes calls for other programs.
 ///
-/// `rows` and `csv` have one row for each message, for DuckDB or Athena. The other formats write one call as
-/// other systems keep it, without what they have no place for, which is reported.
+/// `rows` and `csv` have one row for each message, for DuckDB or Athena. The other formats write one call in a format of
+/// other systems, and report everything that the format cannot hold.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Arguments {
@@ -44,11 +44,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "rows")]
     format: Format,
 
-    /// The file to write. Without it, the standard output.
+    /// The file to write; the standard output by default.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Goes on with the file of a day where an interrupted export stopped. The other arguments are the same.
+    /// Continues the file of a day where an interrupted export stopped. Repeat all other arguments.
     #[arg(long, requires = "day", requires = "output")]
     resume: bool,
 
@@ -65,7 +65,7 @@ enum Format {
     Rows,
     /// the same as CSV, with a header line
     Csv,
-    /// the stored records as JSON Lines, which `jsonl:DIR` logs have, too
+    /// the stored records as JSON Lines, as in `jsonl:DIR` logs
     Records,
     /// JSON Lines with a line for each part of a message, without loss for most calls
     JsonLines,

@@ -21,7 +21,7 @@ type Conversation = MessagesManager<BedrockMessage>;
 
 /// Writes a call from a file into a log: an export of `verbale`, or a conversation of another system.
 ///
-/// The call is listed once all of it is stored. An import that was interrupted can be repeated, and goes on.
+/// The call is listed once all of it is stored. An interrupted import can be repeated, and continues.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Arguments {

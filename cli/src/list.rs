@@ -19,15 +19,15 @@ const PAGE: u16 = 100;
 
 /// Lists the calls of a day or of a caller, newest first.
 ///
-/// A line has the start in UTC, how long the call lasted, whether it is live, ended or held, why it ended, its messages and
-/// its id. What was said is not shown.
+/// A line has the start in UTC, the length of the call, whether it is live, ended or held, why it ended, the number of its
+/// messages and its id. The output contains no words of the call.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Arguments {
     #[command(flatten)]
     log: LogArguments,
 
-    /// The day on which the calls started, in UTC, such as 2025-10-20. Without it, today.
+    /// The day on which the calls started, in UTC, such as 2025-10-20; today by default.
     #[arg(long, value_name = "DAY", conflicts_with = "caller")]
     day: Option<Day>,
 
@@ -55,7 +55,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "100", value_parser = at_least_one)]
     limit: usize,
 
-    /// Goes on where an earlier list stopped, which printed this.
+    /// Continues after an earlier list, which printed this cursor.
     #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
 

@@ -106,7 +106,7 @@ impl LogArguments {
         }
     }
 
-    /// Returns the client and the name of a table, which need not be there. Creates the directory of an embedded one.
+    /// Returns the client and the name of a table, which need not exist. Creates the directory of an embedded one.
     pub async fn new_table(&self) -> Result<(Client, &str), Failure> {
         match &self.log {
             Place::Embedded(directory) => Ok((EmbeddedDynamo::open(directory)?.client(), EMBEDDED_TABLE)),
@@ -114,7 +114,7 @@ impl LogArguments {
         }
     }
 
-    /// Opens the log and reads a call, which has to be there.
+    /// Opens the log and reads a call, which must exist.
     pub async fn read(&self, call_id: String) -> Result<(CallId, LoggedCall), Failure> {
         let call_id = CallId::new(call_id)?;
         let call = self.open().await?.read_call(&call_id).await?;

@@ -62,7 +62,7 @@ enum Command {
     Completions(Completions),
 }
 
-/// Prints what a shell needs to complete commands and options.
+/// Prints the completion script for a shell.
 ///
 /// For bash: `verbale completions bash > ~/.local/share/bash-completion/completions/verbale`.
 #[derive(Debug, Args)]

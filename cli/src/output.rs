@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
-/// Returns whether the reader of the standard output has gone, without writing to it.
+/// Returns whether the reader of the standard output has closed the pipe, without writing to it.
 #[cfg(unix)]
 pub fn is_closed() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,7 +13,7 @@ pub fn is_closed() -> bool {
         && watched.iter().any(|stdout| stdout.revents().contains(PollFlags::ERR))
 }
 
-/// Returns `false`: only a write finds out here.
+/// Returns `false`, because only a write can find out on this system.
 #[cfg(not(unix))]
 pub fn is_closed() -> bool {
     false

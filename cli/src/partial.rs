@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::new_file::NewFile;
 use crate::text::count;
 
-/// A file beside its name, which it has once it is whole. After each page of calls, a mark says how far it is whole.
+/// A file beside its final name, which it gets once it is complete. After each page of calls, a mark says how much is complete.
 pub struct Partial {
     path: PathBuf,
     file: BufWriter<File>,
@@ -21,7 +21,7 @@ pub struct Partial {
     is_kept: bool,
 }
 
-/// How far a partial file is whole.
+/// How much of a partial file is complete.
 #[derive(Default, Serialize, Deserialize)]
 struct Mark {
     /// The work that the file is for, so that no other work continues it.

@@ -11,7 +11,7 @@ use crate::time::lasting;
 const EVERY: Duration = Duration::from_millis(500);
 const DAY_MS: i64 = 86_400_000;
 
-/// The calls of a day come newest first, so the part of the day that is done gives the estimate.
+/// The calls of a day come newest first, so the finished part of the day gives the estimate.
 pub struct Progress {
     is_shown: bool,
     begun: Instant,
@@ -48,7 +48,7 @@ impl Drop for Progress {
     }
 }
 
-/// Describes the progress after `done_ms` of a day, of which `left_ms` are left.
+/// Describes the progress after `done_ms` of a day, with `left_ms` left.
 fn line(calls: u64, elapsed: Duration, done_ms: i64, left_ms: i64) -> String {
     let done = count(calls, "call");
     if done_ms <= 0 {

@@ -22,9 +22,9 @@ use crate::text::{count, place, visible};
 /// How long a spool is read.
 const READ: Duration = Duration::from_secs(2);
 
-/// Shows or ships what waits in a spool, the file in which a service keeps what its log has not stored.
+/// Shows or ships the records in a spool, the file in which a service keeps records that its log has not stored.
 ///
-/// Stop the service first: one process can open a spool. A damaged spool is not opened; the error says how to go on.
+/// Stop the service first: one process can open a spool. A damaged spool is not opened; the error says how to continue.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct SpoolCommand {

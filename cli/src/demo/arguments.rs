@@ -10,8 +10,8 @@ use crate::log::{self as logs, endpoint};
 
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
-/// The assistant speaks the agent's segments. A caller who speaks before the agent has ended interrupts, and the rest is
-/// unheard. Old turns are summarised in the background, without a model. Each turn is logged to DynamoDB. At the end the
+/// The assistant speaks the agent's segments. A caller who speaks before the agent has finished interrupts, and the rest
+/// counts as not heard. Old turns are summarised in the background, without a model. Each turn is logged to DynamoDB. At the end the
 /// call is read from the log and restored.
 ///
 /// The output has a line for each turn (time, messages in the window, speaker, words), the conversation, the last summary,
@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with = "endpoint")]
     pub db: Option<PathBuf>,
 
-    /// Keeps the log in embedded:DIR, or in dynamodb://TABLE with --endpoint, as the other commands name it.
+    /// Keeps the log in embedded:DIR, or, with --endpoint, in dynamodb://TABLE, as in the other commands.
     #[arg(long, value_name = "LOG", conflicts_with = "db")]
     pub log: Option<logs::Place>,
 
