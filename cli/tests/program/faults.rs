@@ -265,20 +265,6 @@ async fn interrupted_change_can_be_repeated() {
     assert_eq!(fs::read_to_string(folder.path().join("calls.csv")).unwrap().matches("ferry-3,").count(), 2);
 }
 
-/// The memory keeps the latest value of a slot, so the first one is gone after others.
-#[tokio::test(start_paused = true)]
-async fn value_that_was_said_again_is_a_cause() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = std::sync::Arc::new(JsonLines::new(folder.path().join("calls")));
-    let number =
-        |number: usize| format!("My booking number is KX{}7, and my ticket is FERRY-{}.", 100 + number, 500 + number);
-    let lines: Vec<String> = (0..120).map(number).chain([number(0)]).collect();
-    calls::play_lines(log, "lost", &lines).await;
-    let why = shown(&run(folder.path(), "verbale why lost --log jsonl:calls"));
-    assert!(why.contains("the caller said a value again, which the prompt had no more since turn "), "{why}");
-    assert!(!why.contains("KX100"), "{why}");
-}
-
 /// The limit of a file's size kills the export, as `kill -9` would.
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
