@@ -8,6 +8,8 @@ const axe = require('axe-core');
 
 const [executablePath, ...pages] = process.argv.slice(2);
 const faults = [];
+// What the keyboard reaches.
+const PLACES = 'a, summary, [tabindex]';
 
 async function look(browser, page, colorScheme, width) {
   // axe-core is a script, which the policy of the page refuses.
@@ -31,11 +33,13 @@ async function look(browser, page, colorScheme, width) {
 async function tabThrough(browser, page) {
   const tab = await browser.newPage();
   await tab.goto(`file://${page}`);
-  const all = await tab.evaluate(() => document.querySelectorAll('a, [tabindex]').length);
+  await tab.evaluate(() => document.querySelectorAll('details').forEach((details) => { details.open = true; }));
+  const all = await tab.evaluate((places) => document.querySelectorAll(places).length, PLACES);
   const reached = new Set();
   for (let pressed = 0; pressed < all; pressed++) {
     await tab.keyboard.press('Tab');
-    reached.add(await tab.evaluate(() => [...document.querySelectorAll('a, [tabindex]')].indexOf(document.activeElement)));
+    const at = (places) => [...document.querySelectorAll(places)].indexOf(document.activeElement);
+    reached.add(await tab.evaluate(at, PLACES));
   }
   reached.delete(-1);
   if (reached.size !== all) faults.push(`${page}: the keyboard reaches ${reached.size} of ${all} places`);

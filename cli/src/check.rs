@@ -6,10 +6,10 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use verbale::bedrock::{BedrockMessage, converse_input, validate};
-use verbale::conversation::ToolOutcome;
+use verbale::conversation::{Conversation, ToolOutcome};
 use verbale::log::{CallId, Day, LogError, LoggedCall};
 use verbale::model::ModelRequest;
-use verbale::{MessageWrapper, MessagesManager};
+use verbale::{Content, MessageWrapper, MessagesManager};
 
 use crate::calls::{Calls, Found};
 use crate::command::json_line;
@@ -20,9 +20,9 @@ use crate::text::{count, place, visible};
 
 /// Checks a call, or all calls of a day.
 ///
-/// A call is checked for messages and contents that are missing or cannot be read, for tool calls whose outcome is unknown,
-/// and for a conversation that Bedrock would refuse. The output contains no words of the call. The exit status is 6 if
-/// something is wrong.
+/// A call is checked for messages and contents that are missing or cannot be read, for tool calls whose outcome is unknown or
+/// was not told to the caller, and for a conversation that Bedrock would refuse. The output contains no words of the call.
+/// The exit status is 6 if something is wrong.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Arguments {
@@ -103,7 +103,7 @@ struct Checked {
 
 impl Checked {
     fn call(&mut self, out: &mut dyn Write, call_id: &CallId, call: LoggedCall) -> Result<(), Failure> {
-        let problems = problems_of(call);
+        let problems = problems_of(call_id, call);
         self.calls += 1;
         self.wrong += u64::from(!problems.is_empty());
         self.problems += problems.len() as u64;
@@ -129,7 +129,7 @@ impl Checked {
     }
 }
 
-fn problems_of(call: LoggedCall) -> Vec<Problem> {
+fn problems_of(call_id: &CallId, call: LoggedCall) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut found = |kind, text| problems.push(Problem { kind, text });
     if call.header.is_none() {
@@ -142,6 +142,14 @@ fn problems_of(call: LoggedCall) -> Vec<Problem> {
         );
     }
     let has_ended = call.ended.is_some();
+    if has_ended {
+        for tool in untold(call_id, &call) {
+            found(
+                "untold",
+                format!("the caller may not know the outcome of the tool {tool}: no answer to it was heard to its end"),
+            );
+        }
+    }
     let conversation: MessagesManager<BedrockMessage> = call.restore();
     for left_out in conversation.left_out() {
         found("leftOut", format!("{} is left out: {}", place(left_out.position), left_out.reason));
@@ -164,6 +172,16 @@ fn problems_of(call: LoggedCall) -> Vec<Problem> {
         Err(text) => found("refused", text),
     }
     problems
+}
+
+/// Returns the tools that acted, and of whose outcome the caller was not told.
+pub fn untold(call_id: &CallId, call: &LoggedCall) -> Vec<String> {
+    let mut calls = call.records.iter().flat_map(|record| record.contents().iter()).filter_map(Content::as_tool_call);
+    if !calls.any(|call| call.idempotency_key().is_some()) {
+        return Vec::new();
+    }
+    let conversation = Conversation::from_manager(call_id.clone(), call.clone().restore());
+    conversation.untold_acts().iter().map(|call| visible(call.name().as_str())).collect()
 }
 
 /// Returns the tool of each tool call and its outcome, in order.

@@ -52,7 +52,7 @@ pub struct Arguments {
     outcome: Option<String>,
 
     /// Lists at most N calls.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = at_least_one)]
     limit: usize,
 
     /// Continues after an earlier list, which printed this cursor.
@@ -62,6 +62,10 @@ pub struct Arguments {
     /// Prints one JSON object for each call.
     #[arg(long)]
     json: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|limit| *limit > 0).ok_or("expected a number, at least 1")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -112,12 +116,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
             status = DIFFERENT;
             note(&format!("not listed: {}", on_one_line(error)));
         }
-        let matching = page.calls.iter().filter(|header| arguments.matches(header));
-        for header in matching {
-            if listed == arguments.limit {
-                note(&format!("more than {} calls match; raise --limit to see them", arguments.limit));
-                return Ok(status);
-            }
+        for (index, header) in page.calls.iter().enumerate().filter(|(_, header)| arguments.matches(header)) {
             if arguments.json {
                 json_line(out, &Listed::from(header))?;
             } else {
@@ -131,10 +130,18 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
                 writeln!(out, "{}", line(header))?;
             }
             listed += 1;
+            let read = u16::try_from(index + 1).unwrap_or(PAGE);
+            if listed == arguments.limit && usize::from(read) < page.calls.len() {
+                // A page that ends here has the cursor of the next one.
+                query.limit = read;
+                let next = log.list_calls(&query).await?.next;
+                note(&next.map_or_else(|| "no more calls".to_owned(), more));
+                return Ok(status);
+            }
         }
         match page.next {
             Some(next) if listed == arguments.limit => {
-                note(&format!("there may be more: add --after {next}"));
+                note(&more(next));
                 return Ok(status);
             }
             Some(next) => query = query.with_after(next),
@@ -181,6 +188,10 @@ impl Arguments {
             None => format!("of this caller{tenant}; check the number's form and the salt"),
         }
     }
+}
+
+fn more(next: Cursor) -> String {
+    format!("there may be more: add --after {next}")
 }
 
 fn line(header: &CallHeader) -> String {

@@ -10,6 +10,7 @@ mod failure;
 mod import;
 mod list;
 mod log;
+mod lost;
 mod new_file;
 mod output;
 mod partial;
@@ -23,6 +24,7 @@ mod tail;
 mod text;
 mod time;
 mod turn;
+mod turns;
 mod why;
 
 use std::io::Write;

@@ -159,8 +159,9 @@ impl Printed {
     fn messages(&mut self, call_id: &CallId, call: LoggedCall, out: &mut dyn Write) -> Result<(), Failure> {
         let started_ms = show::started_ms(&call);
         let conversation: MessagesManager<BedrockMessage> = call.restore();
+        let mut turns = 0;
         for message in conversation.meta_messages().iter().map(MessageWrapper::message) {
-            let lines = show::lines(message, started_ms)?;
+            let lines = show::lines(message, started_ms, &mut turns)?;
             if !self.is_new(call_id, message.position(), &lines) {
                 continue;
             }

@@ -19,8 +19,10 @@ pub struct Turn {
     pub requests: Vec<Request>,
     /// The number of sentences that filled a silence.
     pub fillers: u32,
-    /// Earlier turns that were logged with the same message, oldest first.
+    /// The latest of the earlier turns that were logged with the same message, oldest first.
     pub earlier: Vec<Turn>,
+    /// The number of other earlier turns.
+    pub left_out: u32,
 }
 
 /// A request to the model.
@@ -38,6 +40,13 @@ pub struct Request {
     pub input: Option<u64>,
     pub output: Option<u64>,
     pub cache_read: u64,
+    pub cache_write: u64,
+    /// The number of the last message that the memory covered.
+    pub memory_covers: Option<u32>,
+    /// The hash of instructions, memory and window.
+    pub prompt_hash: Option<String>,
+    /// The hash of tools and inference settings.
+    pub settings_hash: Option<String>,
     pub switches: Vec<String>,
     pub repairs: Vec<String>,
 }
@@ -48,15 +57,17 @@ impl Turn {
         serde_json::to_value(record).and_then(serde_json::from_value).ok()
     }
 
-    /// Returns this turn and the earlier ones, oldest first.
-    pub fn all(&self) -> impl Iterator<Item = &Self> {
-        self.earlier.iter().chain([self])
+    /// Returns the earlier turns and this one, oldest first.
+    pub fn each(mut self) -> Vec<Self> {
+        let mut turns = std::mem::take(&mut self.earlier);
+        turns.push(self);
+        turns
     }
 
-    /// Describes the turn on one line: its end, its times, its tokens and its failures.
-    pub fn words(&self) -> String {
+    /// Describes the turn on one line: its number, its end, its times, its tokens and its failures.
+    pub fn words(&self, number: u32) -> String {
         let mut parts = vec![format!(
-            "turn {}",
+            "turn {number} {}",
             [Some(self.end.as_str()), self.reason.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(": ")
         )];
         parts.push(format!("in {}", lasting(self.took_ms)));
@@ -84,10 +95,5 @@ impl Turn {
             parts.push(count(self.fillers.into(), "filler"));
         }
         parts.join(", ")
-    }
-
-    /// The time from the start of the turn to the first token of its first answer.
-    pub fn first_token_ms(&self) -> Option<i64> {
-        self.requests.iter().find_map(|request| Some(request.after_ms + request.first_token_ms?))
     }
 }

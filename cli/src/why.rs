@@ -6,17 +6,21 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use verbale::bedrock::BedrockMessage;
-use verbale::conversation::ToolOutcome;
+use verbale::conversation::{Conversation, ToolOutcome};
+use verbale::log::{CallHeader, CallId, LoggedCall};
 use verbale::message::{Attribute, Timing};
 use verbale::{Content, Message, MessageWrapper, MessagesManager};
 
+use crate::check::untold;
 use crate::command::json_line;
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
+use crate::lost::{Lost, lost_values};
 use crate::show::started_ms;
 use crate::text::{count, place, visible};
 use crate::time::{lasting, since};
 use crate::turn::Turn;
+use crate::turns::{Numbered, Turns};
 
 /// Answers that take longer sound like a dead line.
 const SLOW_MS: i64 = 2_000;
@@ -44,6 +48,9 @@ pub struct Arguments {
 pub struct Cause {
     pub at_ms: i64,
     pub what: String,
+    /// The index of the message that it is about, if it is about one.
+    #[serde(skip)]
+    pub message: Option<usize>,
     /// The remedy, if there is one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub fix: &'static str,
@@ -51,10 +58,9 @@ pub struct Cause {
 
 /// Explains the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let (_, call) = arguments.log.read(arguments.call).await?;
+    let (call_id, call) = arguments.log.read(arguments.call).await?;
     let started_ms = started_ms(&call);
-    let conversation: MessagesManager<BedrockMessage> = call.restore();
-    let causes = causes_of(&conversation, started_ms);
+    let (turns, causes) = explain(&call_id, call);
     for cause in &causes {
         if arguments.json {
             json_line(out, cause)?;
@@ -68,42 +74,83 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     if causes.is_empty() && !arguments.json {
         writeln!(out, "nothing went wrong that the log knows of")?;
     }
+    if let Some(slowest) = slowest(&turns).filter(|(gap_ms, _)| !arguments.json && *gap_ms <= SLOW_MS) {
+        writeln!(out, "the slowest answer, that of turn {}, began after {}", slowest.1.number, lasting(slowest.0))?;
+    }
     Ok(0)
 }
 
-/// Returns what went wrong, in the order of time.
-pub fn causes_of(conversation: &MessagesManager<BedrockMessage>, started_ms: i64) -> Vec<Cause> {
+/// Returns the turn with the longest gap, and the gap in milliseconds.
+pub fn slowest(turns: &Turns) -> Option<(i64, &Numbered)> {
+    turns.by_gap().pop()
+}
+
+/// Returns the turns of a call, and what went wrong, in the order of time.
+pub fn explain(call_id: &CallId, call: LoggedCall) -> (Turns, Vec<Cause>) {
+    let started_ms = started_ms(&call);
+    let ended_ms = call.header.as_ref().and_then(CallHeader::call_end).map(|end| end.at_ms);
+    let untold = ended_ms.map(|ended_ms| (ended_ms, untold(call_id, &call)));
+    let rebuilding = Conversation::from_manager(call_id.clone(), call.clone().restore());
+    let conversation: MessagesManager<BedrockMessage> = call.restore();
+    let turns = Turns::of(&conversation);
+    let mut causes = causes_of(&conversation, &turns, started_ms);
+    for (ended_ms, tool) in
+        untold.into_iter().flat_map(|(at_ms, tools)| tools.into_iter().map(move |tool| (at_ms, tool)))
+    {
+        let what = format!("the call ended, and no answer about the tool {tool}, which acted, was heard to its end");
+        causes.add(ended_ms, what, "tell the caller the outcome: they may not know it");
+    }
+    for Lost { message, at_ms, turn } in lost_values(&rebuilding, &turns) {
+        causes.1 = Some(message);
+        let what = format!("the caller said a value again, which the prompt had no more since turn {turn}");
+        causes.add(
+            at_ms,
+            what,
+            "give the memory more tokens: `Policy::with_memory`; `verbale report` shows the memory",
+        );
+    }
+    causes.0.sort_by_key(|cause| cause.at_ms);
+    (turns, causes.0)
+}
+
+fn causes_of(conversation: &MessagesManager<BedrockMessage>, turns: &Turns, started_ms: i64) -> Causes {
     let mut causes = Causes::default();
     let mut asked_ms = HashMap::new();
-    for message in conversation.meta_messages().iter().map(MessageWrapper::message) {
-        if let Some(turn) = message.metadata().turn().and_then(Turn::read) {
-            turn.all().for_each(|turn| causes.turn(turn));
+    let slowest = slowest(turns).map(|(_, turn)| turn.number);
+    for turn in &turns.0 {
+        causes.1 = Some(turn.message);
+        if let Some(gap) = turn.gap.filter(|gap| gap.length_ms() > SLOW_MS) {
+            let (why, fix) = turn.slowness(gap);
+            let rank = if slowest == Some(turn.number) && turns.0.len() > 1 { ", the slowest one," } else { "" };
+            let (number, took) = (turn.number, lasting(gap.length_ms()));
+            causes.add(gap.from_ms, format!("the answer of turn {number}{rank} began after {took}: {why}"), fix);
         }
+        causes.turn(&turn.turn);
+    }
+    for (index, message) in conversation.meta_messages().iter().map(MessageWrapper::message).enumerate() {
+        causes.1 = Some(index);
         causes.message(message);
         causes.slow_tools(message, &mut asked_ms);
     }
+    causes.1 = None;
     for left_out in conversation.left_out() {
         let what = format!("{} is left out: {}", place(left_out.position), visible(&left_out.reason));
         causes.add(started_ms, what, "");
     }
-    causes.0.sort_by_key(|cause| cause.at_ms);
-    causes.0
+    causes
 }
 
+/// The causes so far, and the message that the next ones are about.
 #[derive(Default)]
-struct Causes(Vec<Cause>);
+struct Causes(Vec<Cause>, Option<usize>);
 
 impl Causes {
     fn add(&mut self, at_ms: i64, what: String, fix: &'static str) {
-        self.0.push(Cause { at_ms, what, fix });
+        self.0.push(Cause { at_ms, what, message: self.1, fix });
     }
 
     fn turn(&mut self, turn: &Turn) {
         let failures: Vec<&str> = turn.requests.iter().filter_map(|request| request.failure.as_deref()).collect();
-        if let Some(first_ms) = turn.first_token_ms().filter(|first_ms| *first_ms > SLOW_MS) {
-            let (why, fix) = slowness(turn);
-            self.add(turn.start_ms, format!("the answer began after {}: {why}", lasting(first_ms)), fix);
-        }
         if !failures.is_empty() {
             let what = format!("{} to the model failed: {}", count(failures.len() as u64, "request"), names(&failures));
             self.add(turn.start_ms, what, fix_of(&failures));
@@ -187,18 +234,6 @@ impl Causes {
             }
         }
     }
-}
-
-/// Returns why the first token was late, and what helps.
-fn slowness(turn: &Turn) -> (String, &'static str) {
-    let answered = turn.requests.iter().find_map(|request| Some((request, request.first_token_ms?)));
-    let Some((request, token_ms)) = answered.filter(|(request, token_ms)| request.after_ms <= *token_ms) else {
-        return ("the requests before it failed".to_owned(), "");
-    };
-    let tokens = request.input.unwrap_or_default();
-    let took = lasting(token_ms);
-    let why = format!("the model took {took} for a prompt of {tokens} tokens, {} of them cached", request.cache_read);
-    (why, "shorten the prompt with a policy, set cache points, or choose a faster model or latency mode")
 }
 
 fn fix_of(failures: &[&str]) -> &'static str {

@@ -1,9 +1,11 @@
-//! Reads messages back that have left memory.
+//! Reads back what a conversation was: messages that have left memory, prompts that were sent, and acts without an answer.
 
 use super::Conversation;
 use crate::log::{CallLog, LogError};
 use crate::manager::MessagesManager;
-use crate::message::PlainMessage;
+use crate::message::{PlainMessage, ToolCall};
+use crate::model::ModelRequest;
+use crate::turn::{Host, prompt_at};
 
 impl Conversation {
     /// Returns all messages: those in memory, and from the log those that [left](super::Config::with_all_messages) it.
@@ -16,5 +18,24 @@ impl Conversation {
         // The newest revision of each message counts.
         call.records.extend(self.read(MessagesManager::records));
         Ok(call.restore())
+    }
+
+    /// Rebuilds the request that was sent at this time, in milliseconds since the Unix epoch: the start of a turn's record
+    /// plus `afterMs` of one of its requests. Returns it, and whether its instructions, memory and window have the recorded
+    /// hash, if there is one. Returns `None` if no request in memory was sent at that time.
+    ///
+    /// The messages are those of that time, and the rest is this conversation's [configuration](Config). So it tells a
+    /// [restored](Self::from_manager) call what the model got, if the call had the same limits, facts and policy. Messages
+    /// that were edited later, or whose contents were removed, make the hash another one. The hash does not cover tools and
+    /// inference settings. Takes time in proportion to the conversation.
+    pub fn prompt_at(&self, sent_ms: i64) -> Option<(ModelRequest, Option<bool>)> {
+        let state = self.state();
+        prompt_at(&state.core.manager, &state.core.setup, sent_ms)
+    }
+
+    /// Returns the calls of tools that may act and have an outcome that the caller was not told, oldest first. An outcome is
+    /// told by a complete answer that came after it and that the caller heard to its end.
+    pub fn untold_acts(&self) -> Vec<ToolCall> {
+        self.with(|core| core.untold_acts())
     }
 }

@@ -81,6 +81,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         manager
     }
 
+    /// Returns the conversation with another form of each message, without those for which `change` returns `None`.
+    pub(crate) fn rewritten(&self, change: impl Fn(&Message) -> Option<Message>) -> Self {
+        let messages = self.list.iter().filter_map(|wrapper| change(wrapper.message()));
+        Self::restore_available(messages.map(Record::from), Expected::default())
+    }
+
     /// Leaves out the messages from the next one up to, but not including, message `seq`.
     fn leave_out_before(&mut self, seq: u32, known: &mut BTreeMap<Position, LeftOut>, reason: &str) {
         for missing in self.next_seq()..seq {

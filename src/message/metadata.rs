@@ -1,18 +1,18 @@
 //! [`Metadata`]: the data of a message besides its contents.
 
+mod earlier;
 mod redacted;
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::message::decision::{Decision, ForkedFrom};
-use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
 use crate::message::part::{self, PartData};
-use crate::message::text::Text;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
 use crate::message::value::{Map, Value, entries_bytes};
+use crate::message::{MessageId, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
 #[derive(Clone, PartialEq, Eq)]

@@ -85,9 +85,13 @@ pub(crate) struct RequestRecord {
     /// The version of the memory: the number of summaries in the conversation.
     #[serde(default, skip_serializing_if = "is_default")]
     pub memory_version: u32,
-    /// The first 8 bytes of the SHA-256 of the prompt, in hexadecimal. Equal prompts have equal hashes.
+    /// The first 8 bytes of the SHA-256 of the prompt, which is instructions, memory and window, in hexadecimal. Equal
+    /// prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<Text>,
+    /// The first 8 bytes of the SHA-256 of the tools and the inference settings, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_hash: Option<Text>,
     /// The switches to another model before the answer, such as `model-a -> model-b: throttled`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<Text>,
@@ -100,12 +104,15 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// The number of digits of a [`prompt_hash`](Self::prompt_hash).
-    pub const PROMPT_HASH_DIGITS: usize = 16;
+    /// Records the hashes of the prompt and of the settings: the first 16 digits of their fingerprints.
+    pub fn set_hashes(&mut self, prompt: &str, settings: &str) {
+        let start = |fingerprint: &str| fingerprint.get(..16).map(Text::from);
+        (self.prompt_hash, self.settings_hash) = (start(prompt), start(settings));
+    }
 
     /// The approximate size of the record in bytes.
     pub fn record_bytes(&self) -> usize {
-        const REQUEST: usize = 200;
+        const REQUEST: usize = 240;
         REQUEST + self.switches.iter().chain(&self.repairs).map(|text| text.len() + 3).sum::<usize>()
     }
 

@@ -15,7 +15,7 @@ use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
-use crate::message::{RequestRecord, ToolCall, Value, is_blank};
+use crate::message::{ToolCall, Value, is_blank};
 use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, take_progress, wait};
 
 /// The outcome of one request.
@@ -97,9 +97,8 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
             ),
         }
     }
-    let mut hash = request.fingerprint();
-    hash.truncate(RequestRecord::PROMPT_HASH_DIGITS);
-    host.with(|core| core.record_request(id, |record| record.prompt_hash = Some(hash.into())));
+    let (prompt, settings) = request.split_fingerprint();
+    host.with(|core| core.record_request(id, |record| record.set_hashes(&prompt, &settings)));
     let mut generation = model.generate(request);
     let (mut received, mut has_begun) = (Partial::default(), false);
     loop {

@@ -58,7 +58,7 @@ impl Core {
 
     /// Builds a request without tools and settings, and returns the number of the last message that its memory covers.
     /// Returns `None` if the window is empty.
-    fn prompt(&mut self) -> Option<(ModelRequest, Option<u32>)> {
+    pub(super) fn prompt(&mut self) -> Option<(ModelRequest, Option<u32>)> {
         self.refresh();
         let (system, late_system) = self.system();
         let instructions = self.length_of(system.iter().chain(&late_system));

@@ -7,6 +7,7 @@ use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use super::limit::bounded;
 use crate::manager::{ManagerError, Refusal};
+use crate::memory::ToolUse;
 use crate::message::{Content, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
 
@@ -101,6 +102,12 @@ impl Core {
     pub(super) fn end_call(&mut self, call: &ToolCall, reason: &NoResult) {
         // The call is in the conversation, so only a second result is refused.
         let _ = self.add_result(&reason.of(call));
+    }
+
+    /// Returns the acts whose outcome the caller does not know, oldest first.
+    pub fn untold_acts(&mut self) -> Vec<ToolCall> {
+        self.refresh();
+        self.tools_used.unreported().filter_map(ToolUse::act).cloned().collect()
     }
 
     /// Returns the tool calls without a result, in order.

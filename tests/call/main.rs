@@ -16,6 +16,7 @@ mod forks;
 mod log;
 mod marks;
 mod random;
+mod rebuild;
 mod retention;
 mod same_as_run;
 mod silence;

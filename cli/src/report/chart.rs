@@ -10,7 +10,7 @@ const MAX_WIDTH: f64 = 12_000.0;
 const MIN_WIDTH: f64 = 700.0;
 const LANE: f64 = 26.0;
 /// The lanes from top to bottom.
-pub const LANES: [&str; 5] = ["caller", "thinking", "assistant", "tools", "summaries"];
+pub const LANES: [&str; 6] = ["caller", "thinking", "assistant", "tools", "summaries", "marks"];
 
 /// A block of a lane. It leads to its message in the transcript.
 #[derive(Debug)]
@@ -24,6 +24,25 @@ pub struct Block {
     /// Whether it is the first block of its message, to which the transcript leads.
     pub is_first: bool,
     /// The text that a pointer or a screen reader shows.
+    pub title: String,
+}
+
+/// Something that happened at one time, such as a barge-in. It leads to its message in the transcript.
+#[derive(Debug)]
+pub struct Mark {
+    /// What stands in the lane.
+    pub letter: char,
+    pub at_ms: i64,
+    pub message: usize,
+    pub title: String,
+}
+
+/// A mark in its place.
+#[derive(Debug)]
+pub struct Letter {
+    pub x: String,
+    pub letter: char,
+    pub message: usize,
     pub title: String,
 }
 
@@ -52,7 +71,13 @@ pub struct Timeline {
     pub width: String,
     pub height: String,
     pub blocks: Vec<Rect>,
+    pub marks: Vec<Letter>,
+    /// The height of the text of the marks.
+    pub marks_y: String,
     pub ticks: Vec<Tick>,
+    /// The end of the lanes, and the height of the text of the ticks.
+    pub bottom: String,
+    pub ticks_y: String,
     /// The name of each lane and the height of its text.
     pub lanes: Vec<(String, &'static str)>,
 }
@@ -63,7 +88,7 @@ fn number(value: f64) -> String {
 }
 
 impl Timeline {
-    pub fn new(blocks: Vec<Block>, started_ms: i64) -> Self {
+    pub fn new(blocks: Vec<Block>, marks: Vec<Mark>, started_ms: i64) -> Self {
         let end_ms = blocks.iter().map(|block| block.end_ms).max().unwrap_or(started_ms);
         let seconds = (end_ms.saturating_sub(started_ms).max(1) as f64) / 1_000.0;
         let inner = (seconds * SECOND).clamp(MIN_WIDTH, MAX_WIDTH);
@@ -82,9 +107,19 @@ impl Timeline {
                 title: block.title,
             }
         });
+        let letters = marks.into_iter().map(|Mark { letter, at_ms, message, title }| Letter {
+            x: number(x_of(at_ms)),
+            letter,
+            message,
+            title,
+        });
         let bottom = LANES.len() as f64 * LANE;
         Self {
             blocks: rects.collect(),
+            marks: letters.collect(),
+            marks_y: number(bottom - LANE + 17.0),
+            bottom: number(bottom),
+            ticks_y: number(bottom + 16.0),
             ticks: ticks(seconds, inner),
             lanes: LANES.iter().enumerate().map(|(lane, name)| (number(lane as f64 * LANE + 17.0), *name)).collect(),
             width: number(NAMES + inner + 10.0),
@@ -102,7 +137,7 @@ fn ticks(seconds: f64, inner: f64) -> Vec<Tick> {
     ticks.map(|at_s| Tick { x: number(NAMES + at_s as f64 / seconds * inner), label: label(at_s) }).collect()
 }
 
-/// A bar of a turn, in two parts.
+/// A bar of a turn or of a request, in two parts.
 #[derive(Debug)]
 pub struct Bar {
     pub x: String,
@@ -115,12 +150,23 @@ pub struct Bar {
     pub upper_height: String,
     pub message: usize,
     pub title: String,
+    /// Whether the memory grew before it.
+    pub is_after_cut: bool,
 }
 
-/// A chart with a bar for each turn.
+/// A line across a chart.
+#[derive(Debug)]
+pub struct Line {
+    pub y: String,
+    pub class: &'static str,
+    pub title: String,
+}
+
+/// A chart with a bar for each turn or request.
 #[derive(Debug)]
 pub struct Bars {
     pub bars: Vec<Bar>,
+    pub lines: Vec<Line>,
     pub width: String,
     /// The greatest value, for its axis.
     pub most: String,
@@ -129,27 +175,37 @@ pub struct Bars {
 /// The height of a chart of bars.
 pub const BARS_HEIGHT: f64 = 110.0;
 
-/// A value of a turn: its lower part, the rest, its message, and its text.
-pub type Value = (f64, f64, usize, String);
+/// A value of a turn or of a request.
+#[derive(Debug)]
+pub struct Value {
+    pub lower: f64,
+    /// What comes above the lower part.
+    pub upper: f64,
+    pub message: usize,
+    pub title: String,
+    pub is_after_cut: bool,
+}
 
 impl Bars {
-    pub fn new(values: Vec<Value>, most_as: impl Fn(f64) -> String) -> Self {
-        let most = values.iter().map(|(lower, upper, ..)| lower + upper).fold(1.0, f64::max);
-        let width = (MIN_WIDTH / values.len().max(1) as f64).clamp(3.0, 40.0);
-        let bars = values.into_iter().enumerate().map(|(index, (lower, upper, message, title))| {
-            let (low, high) = (lower / most * BARS_HEIGHT, upper / most * BARS_HEIGHT);
-            Bar {
-                x: number(index as f64 * width),
-                width: number((width - 1.0).max(2.0)),
-                y: number(BARS_HEIGHT - low),
-                height: number(low),
-                upper_y: number(BARS_HEIGHT - low - high),
-                upper_height: number(high),
-                message,
-                title,
-            }
+    /// Creates a chart of values, with lines of other values across it.
+    pub fn new(values: Vec<Value>, lines: Vec<(f64, &'static str, String)>, most_as: impl Fn(f64) -> String) -> Self {
+        let highest = values.iter().map(|value| value.lower + value.upper).fold(1.0, f64::max);
+        let most = lines.iter().map(|(value, ..)| *value).fold(highest, f64::max);
+        let width = (MIN_WIDTH / values.len().max(1) as f64).clamp(4.0, 40.0);
+        let y_of = |value: f64| number(BARS_HEIGHT - value / most * BARS_HEIGHT);
+        let bars = values.into_iter().enumerate().map(|(index, value)| Bar {
+            x: number(index as f64 * width),
+            width: number((width - 1.0).max(2.0)),
+            y: y_of(value.lower),
+            height: number(value.lower / most * BARS_HEIGHT),
+            upper_y: y_of(value.lower + value.upper),
+            upper_height: number(value.upper / most * BARS_HEIGHT),
+            message: value.message,
+            title: value.title,
+            is_after_cut: value.is_after_cut,
         });
         let bars: Vec<Bar> = bars.collect();
-        Self { width: number(width * bars.len().max(1) as f64), bars, most: most_as(most) }
+        let lines = lines.into_iter().map(|(value, class, title)| Line { y: y_of(value), class, title }).collect();
+        Self { lines, width: number(width * bars.len().max(1) as f64), bars, most: most_as(most) }
     }
 }

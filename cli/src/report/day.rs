@@ -4,10 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use askama::Template;
-use verbale::MessagesManager;
-use verbale::bedrock::BedrockMessage;
 
-use super::page::Page;
+use super::page::{Known, Page};
 use crate::calls::{Calls, Found};
 use crate::command::note;
 use crate::failure::{DIFFERENT, Failure, on_one_line};
@@ -40,7 +38,13 @@ struct Row {
 }
 
 /// Writes the pages into a directory, and at last the overview `index.html`. Returns the exit status.
-pub async fn write(mut calls: Calls<'_>, mask: Mask, day: String, directory: &Path) -> Result<u8, Failure> {
+pub async fn write(
+    mut calls: Calls<'_>,
+    mask: Mask,
+    known: Known,
+    day: String,
+    directory: &Path,
+) -> Result<u8, Failure> {
     let failed = |source| Failure::File { path: directory.to_owned(), source };
     fs::create_dir_all(directory).map_err(failed)?;
     let mut overview = Overview { day, rows: Vec::new(), unreadable: Vec::new() };
@@ -49,8 +53,7 @@ pub async fn write(mut calls: Calls<'_>, mask: Mask, day: String, directory: &Pa
         match found {
             Found::Call(header, call) => {
                 progress.add(header.started_ms());
-                let conversation: MessagesManager<BedrockMessage> = mask.apply(call)?.restore();
-                let page = Page::new(header.call_id(), Some(&header), header.started_ms(), &conversation);
+                let page = Page::new(header.call_id(), mask.apply(call)?, known);
                 // An id may have characters that no file name has.
                 let file = format!("call-{:06}.html", overview.rows.len() + 1);
                 write_file(&directory.join(&file), &page)?;

@@ -3,14 +3,14 @@
 mod chart;
 mod day;
 mod page;
+mod parts;
+mod prompts;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use askama::Template;
 use clap::Args;
-use verbale::MessagesManager;
-use verbale::bedrock::BedrockMessage;
 use verbale::log::Day;
 
 use crate::calls::Calls;
@@ -19,8 +19,8 @@ use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
 use crate::new_file::NewFile;
 use crate::redact::Mask;
-use crate::show::started_ms;
-use page::Page;
+use page::{Known, Page};
+use prompts::Prices;
 
 /// Writes a call as one page of HTML: a timeline, the time and tokens of each turn, the transcript, and what went wrong.
 ///
@@ -45,6 +45,14 @@ pub struct Arguments {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// The dollars of a million tokens, for the cost: IN,OUT or IN,OUT,READ,WRITE, with those of the provider's cache.
+    #[arg(long, value_name = "PRICES")]
+    prices: Option<Prices>,
+
+    /// The maximum of tokens of a prompt, as a line across their chart.
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<u64>,
+
     #[command(flatten)]
     mask: Mask,
 
@@ -54,17 +62,15 @@ pub struct Arguments {
 
 /// Writes the page. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let known = Known { prices: arguments.prices, budget: arguments.budget };
     let Some(call) = arguments.call else {
         let log = arguments.log.open().await?;
         let calls = Calls::of_day(&log, arguments.day, arguments.tenant)?;
         let day = arguments.day.map_or_else(String::new, |day| day.to_string());
-        return day::write(calls, arguments.mask, day, &arguments.output.unwrap_or_default()).await;
+        return day::write(calls, arguments.mask, known, day, &arguments.output.unwrap_or_default()).await;
     };
     let (call_id, call) = arguments.log.read(call).await?;
-    let call = arguments.mask.apply(call)?;
-    let (header, started_ms) = (call.header.clone(), started_ms(&call));
-    let conversation: MessagesManager<BedrockMessage> = call.restore();
-    let page = Page::new(&call_id, header.as_ref(), started_ms, &conversation);
+    let page = Page::new(&call_id, arguments.mask.apply(call)?, known);
     let html = page.render().map_err(std::io::Error::other)?;
     match &arguments.output {
         None => out.write_all(html.as_bytes())?,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use verbale::log::{CallHeader, CallId, CallLog, JsonLines, WriterLease};
@@ -32,7 +32,10 @@ async fn damaged_call_hides_no_other_call() {
     assert!(list.contains("not listed: ") && list.contains("call-ferry-2.jsonl"), "{list}");
     assert!(list.ends_with("(exit status 6)\n"), "{list}");
     let check = run("check --day 2025-10-20");
-    assert!(check.contains("call-ferry-2.jsonl") && check.contains("3 calls checked: 1 problem in 1 call"), "{check}");
+    assert!(
+        check.contains("call-ferry-2.jsonl") && check.contains("3 calls checked: 2 problems in 2 calls"),
+        "{check}"
+    );
     let export = run("export --day 2025-10-20 -o calls.jsonl");
     assert!(export.contains("2 calls written to calls.jsonl\n1 call left out"), "{export}");
     assert!(export.ends_with("(exit status 6)\n"), "{export}");
@@ -232,6 +235,34 @@ async fn slow_tools_are_causes() {
     calls::play_turns(log, "slow", 1, "the slow one").await;
     let why = shown(&run(folder.path(), "verbale why slow --log jsonl:calls"));
     assert!(why.contains("the tool seats took 4.0 s\n         make the tool faster"), "{why}");
+}
+
+/// An interruption leaves a command's work undone or done.
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn interrupted_change_can_be_repeated() {
+    let folder = with_calls().await;
+    let run = |line: &str| shown(&run(folder.path(), &format!("verbale {line}")));
+    run("export ferry-1 --format records -o ferry-1.jsonl --log jsonl:calls");
+    for line in [
+        "export --day 2025-10-20 --format csv -o calls.csv --log jsonl:calls",
+        "export ferry-1 --format chat -o chat.json --log jsonl:calls",
+        "import ferry-1.jsonl --call copied --log jsonl:copies",
+        "report --day 2025-10-20 -o pages --log jsonl:calls",
+        "erase ferry-1 --yes --log jsonl:calls",
+    ] {
+        let mut command = start(&mut program(folder.path(), &format!("verbale {line}")));
+        // The process may have ended.
+        let _ = Command::new("kill").args(["-INT", &command.id().to_string()]).stderr(Stdio::null()).status();
+        let interrupted = command.wait().unwrap().success();
+        let again = run(line);
+        let is_done =
+            again.contains("choose another id") || again.contains("has no call") || again.contains("earlier erasure");
+        assert!(!again.contains("(exit status ") || (interrupted && is_done), "{line}: {again}");
+    }
+    assert!(run("check copied --log jsonl:copies").contains("1 call checked"));
+    assert!(run("show ferry-1 --log jsonl:calls").contains("was erased"));
+    assert_eq!(fs::read_to_string(folder.path().join("calls.csv")).unwrap().matches("ferry-3,").count(), 2);
 }
 
 /// The limit of a file's size kills the export, as `kill -9` would.

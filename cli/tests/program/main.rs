@@ -4,7 +4,9 @@
 
 mod calls;
 mod faults;
+mod many;
 mod operate;
+mod prompt;
 mod report;
 mod tail;
 
@@ -116,10 +118,52 @@ async fn logs_of_each_kind_show_the_same() {
     }
 }
 
+/// The DynamoDB of others, where `.ci/run` has started one.
+#[tokio::test(start_paused = true)]
+async fn commands_on_moto_show_the_same() {
+    let Some(url) = std::env::var("VERBALE_MOTO_URL").ok().filter(|url| !url.is_empty()) else { return };
+    let folder = with_calls().await;
+    let run = |command: &str, log: &str| shown(&run(folder.path(), &format!("verbale {command} --log {log}")));
+    let log = format!("dynamodb://verbale-cli-{} --endpoint {url}", std::process::id());
+    let created = run("table create", &log);
+    assert!(created.ends_with(" is ready\n"), "{created}");
+    for id in ["ferry-1", "ferry-2"] {
+        run(&format!("export {id} --format records -o {id}.jsonl"), "jsonl:calls");
+        for log in [log.as_str(), "jsonl:copies"] {
+            let imported = run(&format!("import {id}.jsonl --call {id}"), log);
+            assert!(imported.starts_with(&format!("imported call {id} with ")), "{imported}");
+        }
+    }
+    for command in [
+        "list --day 2025-10-20",
+        "list --day 2025-10-20 --limit 1 --json",
+        "show ferry-1",
+        "show ferry-1 --at 2",
+        "check --day 2025-10-20",
+        "why ferry-2",
+        "tail ferry-1",
+        "report ferry-1",
+        "export --day 2025-10-20",
+        "export ferry-1 --format openai",
+        "hold ferry-1 --yes",
+        "erase ferry-1 --yes",
+        "release ferry-1 --yes",
+        "erase ferry-1 --yes",
+        "show ferry-1",
+        "list --day 2025-10-20",
+    ] {
+        let without_cursor = |shown: String| shown.split(" --after ").next().unwrap_or_default().to_owned();
+        let (there, here) = (run(command, &log), run(command, "jsonl:copies"));
+        assert_eq!(without_cursor(there), without_cursor(here), "{command}");
+    }
+    assert!(run("table check", &log).contains("protection from deletion"));
+    println!("held: moto");
+}
+
 #[tokio::test(start_paused = true)]
 async fn json_has_one_object_a_line() {
     let folder = with_calls().await;
-    for (command, lines) in [("list --day 2025-10-20", 3), ("show ferry-1", 12), ("check --day 2025-10-20", 1)] {
+    for (command, lines) in [("list --day 2025-10-20", 3), ("show ferry-1", 12), ("check --day 2025-10-20", 2)] {
         let output = run(folder.path(), &format!("verbale {command} --log jsonl:calls --json"));
         let text = String::from_utf8(output.stdout).unwrap();
         let objects: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -196,20 +240,42 @@ async fn calls_are_exported_in_each_format() {
 #[tokio::test(start_paused = true)]
 async fn pages_follow_each_other() {
     let folder = with_calls().await;
-    let mut listed = Vec::new();
-    let mut after = String::new();
-    for _ in 0..3 {
-        let output =
-            run(folder.path(), &format!("verbale list --day 2025-10-20 --limit 1 --json --log jsonl:calls{after}"));
-        let text = String::from_utf8(output.stdout).unwrap();
-        let call: serde_json::Value = serde_json::from_str(&text).unwrap();
-        listed.push(call["call"].as_str().unwrap().to_owned());
-        let note = String::from_utf8(output.stderr).unwrap();
-        after =
-            note.split_once("--after ").map_or_else(String::new, |(_, cursor)| format!(" --after {}", cursor.trim()));
+    for (filter, expected) in
+        [("", &["ferry-3", "ferry-2", "ferry-1"][..]), (" --state ended", &["ferry-2", "ferry-1"])]
+    {
+        let mut listed = Vec::new();
+        let mut after = String::new();
+        loop {
+            let line = format!("verbale list --day 2025-10-20{filter} --limit 1 --json --log jsonl:calls{after}");
+            let output = run(folder.path(), &line);
+            let text = String::from_utf8(output.stdout).unwrap();
+            let calls = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+            listed.extend(calls.map(|call| call["call"].as_str().unwrap().to_owned()));
+            let note = String::from_utf8(output.stderr).unwrap();
+            let Some((_, cursor)) = note.split_once("--after ") else { break };
+            after = format!(" --after {}", cursor.trim());
+        }
+        assert_eq!(listed, expected);
     }
-    assert_eq!(listed, ["ferry-3", "ferry-2", "ferry-1"]);
-    assert_eq!(after, "", "nothing follows the last page");
+}
+
+/// A colour would be an escape sequence.
+#[tokio::test(start_paused = true)]
+async fn colours_are_shown_if_they_are_asked_for_and_never_with_no_color() {
+    let folder = with_calls().await;
+    let shown = |variables: &[(&str, &str)], line: &str| {
+        let mut program = program(folder.path(), line);
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            program.env_remove(variable);
+        }
+        let output = start(program.envs(variables.iter().copied())).wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap().contains('\u{1b}')
+    };
+    let line = "verbale show ferry-1 --log jsonl:calls";
+    assert!(shown(&[("CLICOLOR_FORCE", "1")], line));
+    assert!(!shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], line));
+    assert!(!shown(&[], line), "a pipe has no colours");
+    assert!(!shown(&[("CLICOLOR_FORCE", "1")], &format!("{line} --json")));
 }
 
 #[test]

@@ -12,10 +12,10 @@ use crate::{run, shown, with_calls};
 const HOSTILE: &str =
     "<script>alert(1)</script> \"><img src=x onerror=alert(2)> </title></style> &lt;b&gt; {{ call }} \u{202e}";
 /// The elements of the page.
-const ELEMENTS: [&str; 32] = [
-    "!doctype", "a", "body", "dd", "div", "dl", "dt", "h1", "h2", "head", "header", "html", "li", "line", "main",
-    "meta", "p", "rect", "s", "section", "span", "style", "svg", "table", "tbody", "td", "text", "th", "thead",
-    "title", "tr", "ul",
+const ELEMENTS: [&str; 35] = [
+    "!doctype", "a", "body", "dd", "details", "div", "dl", "dt", "h1", "h2", "head", "header", "html", "ins", "li",
+    "line", "main", "meta", "p", "rect", "s", "section", "span", "style", "summary", "svg", "table", "tbody", "td",
+    "text", "th", "thead", "title", "tr", "ul",
 ];
 
 /// Returns the page of a call.
@@ -85,12 +85,33 @@ async fn page_tells_what_why_and_show_tell() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn page_of_forty_turns_is_small() {
+async fn causes_and_transcript_link_to_each_other() {
+    let folder = with_calls().await;
+    let page = page(&folder, "ferry-1");
+    let (_, cause) = page.split_once("<li id=\"c0\"><a href=\"#").unwrap();
+    let (message, _) = cause.split_once('"').unwrap();
+    let (_, row) = page.split_once(&format!("<tr id=\"{message}\">")).unwrap();
+    let (row, _) = row.split_once("</tr>").unwrap();
+    assert!(row.contains("It is booked.") && row.contains("href=\"#c0\">What went wrong here"), "{row}");
+    for mark in ["<title>the caller interrupted</title>", "<title>a fixed sentence</title>"] {
+        assert!(page.contains(mark), "{mark}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn page_of_forty_turns_has_its_memory_and_is_small() {
     let folder = tempfile::tempdir().unwrap();
     let words = "Is there a seat on the ferry at ten thirty, and what does it cost for two adults with a dog?";
     play_turns(Arc::new(JsonLines::new(folder.path().join("calls"))), "long", 40, words).await;
-    let size = page(&folder, "long").len();
-    assert!(size < 300 << 10, "{size} bytes");
+    let page = page(&folder, "long --prices 3,15 --budget 5000");
+    assert!(page.len() < 300 << 10, "{} bytes", page.len());
+    // 40 turns with 120 and 190 tokens in, and 22 and 18 out.
+    assert!(page.contains("<dt>tokens</dt><dd>12400 tokens in, 0% of them cached, 1600 out</dd>"), "{page}");
+    assert!(page.contains("<dt>cost</dt><dd>$0.0612</dd>") && page.contains("the budget, 5000 tokens"), "{page}");
+    let cuts = page.matches("class=\"cut\"").count();
+    assert!(cuts > 1, "{cuts}");
+    assert_eq!((page.matches("<details").count(), page.matches("As it was sent.").count()), (cuts, cuts));
+    assert!(page.contains("<ins>The caller said: ") && page.contains("90% within "), "{page}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,8 +145,9 @@ async fn reports_for_a_browser() {
     let folder = with_calls().await;
     let log = Arc::new(JsonLines::new(folder.path().join("calls")));
     play_turns(log.clone(), "hostile", 3, HOSTILE).await;
-    play_turns(log, "long", 40, "Is there a seat on the ferry at ten thirty?").await;
-    for call in ["ferry-1", "ferry-2", "ferry-3", "hostile", "long"] {
+    play_turns(log.clone(), "long", 40, "Is there a seat on the ferry at ten thirty?").await;
+    play_turns(log, "longest", 400, "Is there a seat on the ferry at ten thirty?").await;
+    for call in ["ferry-1", "ferry-2", "ferry-3", "hostile", "long", "longest"] {
         std::fs::write(directory.join(format!("{call}.html")), page(&folder, call)).unwrap();
     }
 }

@@ -1,4 +1,6 @@
-//! `verbale show`: a call, for people.
+//! `verbale show`: a call, for people, or the prompt of one of its turns.
+
+mod at;
 
 use std::io::Write;
 
@@ -16,6 +18,7 @@ use crate::redact::Mask;
 use crate::text::{count, place, texts_of, visible};
 use crate::time::{lasting, since, utc};
 use crate::turn::Turn;
+use at::{At, last_memory};
 
 /// Shows a call: who said what and when, what was not heard, the tools, the summaries, and what each turn took.
 #[derive(Debug, Args)]
@@ -25,13 +28,19 @@ pub struct Arguments {
     #[arg(value_name = "CALL")]
     call: String,
 
+    /// Shows the prompt of a turn instead, rebuilt from the log: 3 is the last request of turn 3, 3.1 its first one.
+    ///
+    /// Says whether it has the hash of the prompt that was sent. If not, the exit status is 6.
+    #[arg(long, value_name = "TURN[.REQUEST]")]
+    at: Option<At>,
+
     #[command(flatten)]
     mask: Mask,
 
     #[command(flatten)]
     log: LogArguments,
 
-    /// Prints the stored records instead, one JSON object for each.
+    /// Prints the stored records instead, one JSON object for each, or the prompt as one object.
     #[arg(long)]
     pub json: bool,
 }
@@ -39,6 +48,10 @@ pub struct Arguments {
 /// Shows the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let (call_id, call) = arguments.log.read(arguments.call).await?;
+    if let Some(at) = arguments.at {
+        let prompt = at.rebuild(&call_id, call, arguments.mask)?;
+        return if arguments.json { prompt.json(out) } else { prompt.show(out) };
+    }
     let call = arguments.mask.apply(call)?;
     if arguments.json {
         for record in &call.records {
@@ -49,8 +62,15 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
     let problems = call.problems.len();
     let header = call.header.clone();
     let started_ms = started_ms(&call);
+    let memory = last_memory(&call_id, call.clone());
     let conversation: MessagesManager<BedrockMessage> = call.restore();
-    Shown { out, started_ms }.call(&call_id, header.as_ref(), &conversation)?;
+    Shown { out, started_ms, turns: &mut 0 }.call(&call_id, header.as_ref(), &conversation)?;
+    if let Some((turn, memory)) = memory {
+        writeln!(out, "\nmemory of the turns before the window, as the model got it in turn {turn}")?;
+        for line in memory.as_str().lines() {
+            writeln!(out, "  {}", visible(line))?;
+        }
+    }
     for left_out in conversation.left_out() {
         writeln!(out, "left out  {}: {}", place(left_out.position), visible(&left_out.reason))?;
     }
@@ -70,16 +90,18 @@ pub fn started_ms(call: &LoggedCall) -> i64 {
     call.header.as_ref().map(CallHeader::started_ms).or_else(first).unwrap_or_default()
 }
 
-/// Returns the lines of a message.
-pub fn lines(message: &Message, started_ms: i64) -> Result<String, Failure> {
+/// Returns the lines of a message, which follows so many turns.
+pub fn lines(message: &Message, started_ms: i64, turns: &mut u32) -> Result<String, Failure> {
     let mut out = Vec::new();
-    Shown { out: &mut out, started_ms }.message(message)?;
+    Shown { out: &mut out, started_ms, turns }.message(message)?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 struct Shown<'a> {
     out: &'a mut dyn Write,
     started_ms: i64,
+    /// The turns before the next message.
+    turns: &'a mut u32,
 }
 
 impl Shown<'_> {
@@ -235,7 +257,12 @@ impl Shown<'_> {
     fn turn(&mut self, record: &TurnRecord) -> Result<(), Failure> {
         let Some(turn) = Turn::read(record) else { return Ok(()) };
         let faint = Style::new().dimmed();
-        self.note(&format!("{faint}{}{faint:#}", turn.words()))
+        *self.turns += turn.left_out;
+        for turn in turn.each() {
+            *self.turns += 1;
+            self.note(&format!("{faint}{}{faint:#}", turn.words(*self.turns)))?;
+        }
+        Ok(())
     }
 
     fn row(&mut self, at_ms: i64, role: Role, words: &str) -> Result<(), Failure> {
