@@ -1,4 +1,4 @@
-//! Tools that act: the log knows of a call before it runs, one wish has one effect, and a late outcome is told.
+//! Tools that act: the log has a call before it runs, one wish has one effect, and the caller hears a late outcome.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -247,7 +247,7 @@ async fn running_act_is_not_made_again() {
     drop(reply);
     pass(20_000).await;
     assert_eq!(bookings.counts(), (1, 1));
-    // The result arrived while nobody was answered. No new words are needed to tell it.
+    // The result arrived between two replies. It can be reported without new words of the caller.
     assert!(call.is_answerable());
     assert_eq!(read(call.reply().unwrap()).await.0, "It is booked.");
     assert!(!call.is_answerable());
@@ -435,7 +435,7 @@ async fn successor_looks_up_what_became_of_an_act() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn untold_success_is_told_and_not_repeated() {
+async fn unreported_success_is_reported_and_not_repeated() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let denied = vec![Step::Fail(Failure::Denied(String::new()))];
     let model = Scripted::new([
@@ -576,7 +576,7 @@ async fn successor_counts_only_played_replies_as_heard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn successor_tells_what_was_not_heard() {
+async fn successor_reports_unheard_outcomes() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let (call, ..) = told(&log, &bookings, words("It is booked.")).await;
     pass(1_000).await;
@@ -623,7 +623,7 @@ async fn successor_does_not_count_a_reply_as_heard_that_was_asked_for_before_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn interrupted_outcome_is_told_again_though_all_words_count_as_heard() {
+async fn interrupted_outcome_is_reported_again_though_all_words_count_as_heard() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let again = [calls("", "c1", "book"), words("It is booked."), words("I said that it is booked.")];
     let call = log.open(&Scripted::new(again), bookings.tool(0).acts_once());
@@ -823,7 +823,7 @@ async fn large_result_is_cut_and_the_call_can_be_restored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_after_a_tool_call_stand_before_it_in_the_window() {
+async fn words_after_a_tool_call_precede_it_in_the_window() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
     let call = log.open(&model, bookings.tool(5_000));

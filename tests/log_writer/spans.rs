@@ -122,7 +122,7 @@ async fn batch_ends_with_a_span() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resumed_call_goes_on_with_its_spans() {
+async fn resumed_call_continues_its_spans() {
     let log = Arc::new(Faulty::with_spans());
     let writer = started(&log, settings());
     let (call, mut manager) = opened(&writer);
@@ -140,7 +140,7 @@ async fn resumed_call_goes_on_with_its_spans() {
     assert!(stored(&log, "CA1").await == manager);
 }
 
-/// Writes turns with a spool, of which the log answers none but the first, and returns what a crash leaves.
+/// Writes turns with a spool. The log answers only the first one. Returns what a crash leaves.
 async fn crashed(log: &Arc<Faulty>, next: Next) -> (SpoolMemory, Manager) {
     let memory = SpoolMemory::default();
     let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());

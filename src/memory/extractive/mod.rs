@@ -80,7 +80,7 @@ impl ExtractiveSummarizer {
         Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
     }
 
-    /// Creates a summariser for so much room, in characters, which a summary of long talk may fill.
+    /// Creates a summariser whose summary of a long talk has at most this many characters.
     pub(crate) fn within(room: usize) -> Self {
         Self { most_chars: room, ..Self::default() }
     }

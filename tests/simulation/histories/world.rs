@@ -22,7 +22,7 @@ pub struct World {
     pub dice: Dice,
     pub dynamo: Dynamo,
     pub log: Arc<DynamoLog>,
-    /// What the writers write to in every second history.
+    /// The log that the writers use in every second history.
     spanning: Option<Arc<Spanning>>,
     pub processes: Vec<Process>,
     pub calls: Vec<Call>,
