@@ -45,6 +45,9 @@ impl CallBuilder {
 
     /// Creates a builder for a call in an existing conversation. The call uses the configuration that the conversation
     /// has when the call opens.
+    ///
+    /// A call that was closed and is opened again has its earlier [end](crate::log::CallHeader::call_end) in the log until it
+    /// is closed again, with more messages, or [resumed](crate::log::LogWriter::resume).
     pub fn of(conversation: &Conversation) -> Self {
         Self::with(Base::Existing(conversation.clone()))
     }

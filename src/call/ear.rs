@@ -13,9 +13,7 @@ use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
 use crate::model::{Failure, StopReason};
-use crate::turn::{
-    CallEvent, Core, Ear, Ended, Manager, ReplyEnd, SpeechId, Turn, TurnEnd, TurnFailure, count, end_of, since,
-};
+use crate::turn::{CallEvent, Core, Ear, Ended, Manager, ReplyEnd, SpeechId, Turn, TurnEnd, TurnFailure, count, since};
 
 /// The state of a live call beside its conversation.
 pub(super) struct CallEar {
@@ -225,9 +223,8 @@ impl Ear for CallEar {
     }
 
     /// Outcomes count as reported once the caller has heard the speech.
-    fn reports(&mut self, turn: SpeechId, calls: Vec<ToolCallId>) -> Vec<ToolCallId> {
+    fn reports(&mut self, turn: SpeechId, calls: Vec<ToolCallId>) {
         self.speeches.add_reports(turn, calls);
-        Vec::new()
     }
 
     fn added(&mut self, turn: Option<SpeechId>, message: &Message, new: &[Content]) {
@@ -244,7 +241,7 @@ impl Ear for CallEar {
     }
 
     fn ended(&mut self, turn: &Turn, end: &TurnEnd, core: &mut Core) -> Ended {
-        let mut ended = Ended { end: end_of(end), added_bytes: 0, message: None };
+        let mut ended = Ended::of(end);
         if !matches!(end, TurnEnd::Answered(_)) {
             // The missing words may be the ones that report the outcomes.
             self.speeches.drop_reports(turn.id);

@@ -20,8 +20,8 @@ use crate::turn::{ReplyEnd, SpeechId};
 /// The words to be spoken, as the model generates them. Read [events](Self::next) or [sentences](Self::next_sentence).
 ///
 /// The session generates the reply in the background, however slowly it is read. After a barge-in the reply ends with
-/// [`Interrupted`](ReplyEnd::Interrupted), even if there were more words to read. Dropping the reply before its end
-/// stops the model; the words so far stay in the conversation.
+/// [`Interrupted`](ReplyEnd::Interrupted), even if there were more words to read; tool calls before it are still
+/// returned. Dropping the reply before its end stops the model; the words so far stay in the conversation.
 pub struct Reply {
     speech: SpeechId,
     events: mpsc::UnboundedReceiver<ReplyEvent>,
@@ -110,6 +110,8 @@ impl Reply {
                     self.end = Some(end.clone());
                     return Poll::Ready(Some(ReplyEvent::Ended(end)));
                 }
+                // The log has the call as running, so the service must get it.
+                event @ ReplyEvent::ToolCalled(_) => return Poll::Ready(Some(event)),
                 event if !self.reading.is_cut() => return Poll::Ready(Some(event)),
                 _ => {}
             }

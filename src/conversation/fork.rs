@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use crate::log::CallId;
 use crate::manager::{ManagerError, Refusal};
-use crate::message::{Contents, ForkedFrom, MessageId};
+use crate::message::{Contents, ForkedFrom, MessageId, PlainMessage};
 use crate::turn::{Core, Host, Manager};
 
 impl Conversation {
@@ -33,7 +33,7 @@ impl Conversation {
     ///
     /// Returns [`ManagerError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
     pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ManagerError> {
-        self.fork_with(id, at, 1, |manager| manager.fork(at, self.id().as_str()))
+        self.fork_with(id, |manager| manager.fork(at, self.id().as_str()))
     }
 
     /// Returns a [fork](Self::fork) that ends with `message`, and in which `message` has these new contents.
@@ -45,7 +45,7 @@ impl Conversation {
         contents: impl Into<Contents>,
         id: CallId,
     ) -> Result<Self, ManagerError> {
-        self.fork_with(id, message, 0, |manager| manager.edit(message, contents, self.id().as_str()))
+        self.fork_with(id, |manager| manager.edit(message, contents, self.id().as_str()))
     }
 
     /// Returns the conversations that this one was forked from, the direct source first.
@@ -53,12 +53,10 @@ impl Conversation {
         self.read(|manager| manager.lineage().into_iter().cloned().collect())
     }
 
-    /// Creates a conversation from a fork of the manager. They share the messages before `at`, and `more` from `at` on.
+    /// Creates a conversation from a fork of the manager.
     fn fork_with(
         &self,
         id: CallId,
-        at: &MessageId,
-        more: u32,
         fork: impl FnOnce(&mut Manager) -> Result<Manager, ManagerError>,
     ) -> Result<Self, ManagerError> {
         // With one id, a log would mix the records of both conversations.
@@ -68,8 +66,11 @@ impl Conversation {
         let state = {
             let mut state = self.state();
             let manager = fork(&mut state.core.manager)?;
-            let seq = state.core.manager.get(at).map_or(0, |message| message.position().seq());
-            state.fork(manager, seq + more)
+            // The last shared message has a mark.
+            let is_shared =
+                |it: &&PlainMessage| it.metadata().forked_from().is_some_and(|source| source.after.is_some());
+            let last = manager.all().rfind(is_shared).map(|shared| shared.position().seq());
+            state.fork(manager, last.map_or(0, |last| last + 1))
         };
         let fork = Self::of(id, state);
         fork.with(Core::end_inherited_calls);

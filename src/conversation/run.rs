@@ -12,8 +12,8 @@ use super::config::ConfigError;
 use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
-use crate::message::{Content, Message, Role, Text};
-use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive, look_up_inherited};
+use crate::message::{Content, Message, Role, Text, ToolCallId};
+use crate::turn::{Core, Ear, Ended, Host, Nobody, SpeechId, Turn, TurnEnd, TurnFailure, drive, look_up_inherited};
 
 /// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
 /// results as they arrive, and the final text.
@@ -58,11 +58,25 @@ struct Attachment(Conversation);
 #[derive(Default)]
 struct RunEar {
     added: VecDeque<Message>,
+    /// The tool calls whose outcome the words of the turn report, if the answer becomes complete.
+    reports: Vec<ToolCallId>,
 }
 
 impl Ear for RunEar {
+    fn reports(&mut self, _turn: SpeechId, calls: Vec<ToolCallId>) {
+        self.reports.extend(calls);
+    }
+
     fn added(&mut self, _turn: Option<SpeechId>, message: &Message, new: &[Content]) {
         self.added.push_back(message.with_contents(new.to_vec().into()));
+    }
+
+    fn ended(&mut self, _turn: &Turn, end: &TurnEnd, core: &mut Core) -> Ended {
+        // The words that report the outcomes may be among those that are missing.
+        for call in std::mem::take(&mut self.reports).iter().filter(|_| matches!(end, TurnEnd::Answered(_))) {
+            core.tools_used.mark_reported(call, core.manager.next_seq());
+        }
+        Ended::of(end)
     }
 }
 

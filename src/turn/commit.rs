@@ -37,11 +37,7 @@ impl Core {
         self.ear.text(id, text, is_first, now_ms, &mut self.events);
         if !reports.is_empty() {
             self.news.retain(|result| !reports.contains(result));
-            // The words will be part of the next message.
-            let messages = self.manager.next_seq() + 1;
-            for reported in self.ear.reports(id, reports) {
-                self.tools_used.mark_reported(&reported, messages);
-            }
+            self.ear.reports(id, reports);
         }
         true
     }

@@ -12,12 +12,9 @@ pub(crate) trait Ear: Any + Send {
     /// The model generated more text. `is_first` is true for the first words of the turn.
     fn text(&mut self, _turn: SpeechId, _text: &Text, _is_first: bool, _now_ms: i64, _events: &mut Vec<CallEvent>) {}
 
-    /// The following words of the turn report the outcome of these tool calls.
-    ///
-    /// Returns the calls that count as reported at once.
-    fn reports(&mut self, _turn: SpeechId, calls: Vec<ToolCallId>) -> Vec<ToolCallId> {
-        calls
-    }
+    /// The following words of the turn report the outcome of these tool calls. The ear marks them as reported once these
+    /// words have reached the caller.
+    fn reports(&mut self, _turn: SpeechId, _calls: Vec<ToolCallId>) {}
 
     /// `new` was added at the end of `message`: words or tool calls of the assistant, or the result of a tool.
     fn added(&mut self, _turn: Option<SpeechId>, _message: &Message, _new: &[Content]) {}
@@ -28,7 +25,7 @@ pub(crate) trait Ear: Any + Send {
     /// The turn ended. Its answer is in the conversation.
     fn ended(&mut self, turn: &Turn, end: &TurnEnd, core: &mut Core) -> Ended {
         let _ = (turn, core);
-        Ended { end: end_of(end), added_bytes: 0, message: None }
+        Ended::of(end)
     }
 
     /// Returns whether the caller is waiting for the first words of the answer. No background work starts during that
@@ -61,17 +58,20 @@ pub(crate) struct Ended {
     pub message: Option<MessageId>,
 }
 
+impl Ended {
+    /// Returns the reaction of an ear that adds nothing.
+    pub fn of(end: &TurnEnd) -> Self {
+        let end = match end {
+            TurnEnd::Answered(reason) | TurnEnd::Cut(reason) => ReplyEnd::Complete(reason.clone()),
+            TurnEnd::Interrupted => ReplyEnd::Interrupted,
+            TurnEnd::Failed(TurnFailure::Model(error)) => ReplyEnd::Failed(Some(error.kind().clone())),
+            TurnEnd::Failed(_) => ReplyEnd::Failed(None),
+        };
+        Self { end, added_bytes: 0, message: None }
+    }
+}
+
 /// An [`Ear`] that ignores everything.
 pub(crate) struct Nobody;
 
 impl Ear for Nobody {}
-
-/// Returns the end that observers and the reader of a reply get.
-pub(crate) fn end_of(end: &TurnEnd) -> ReplyEnd {
-    match end {
-        TurnEnd::Answered(reason) | TurnEnd::Cut(reason) => ReplyEnd::Complete(reason.clone()),
-        TurnEnd::Interrupted => ReplyEnd::Interrupted,
-        TurnEnd::Failed(TurnFailure::Model(error)) => ReplyEnd::Failed(Some(error.kind().clone())),
-        TurnEnd::Failed(_) => ReplyEnd::Failed(None),
-    }
-}

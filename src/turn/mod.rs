@@ -28,7 +28,7 @@ mod tools;
 
 pub(crate) use core::{Core, Host, Manager, Turn, count, since};
 pub(crate) use drive::drive;
-pub(crate) use ear::{Ear, Ended, Nobody, end_of};
+pub(crate) use ear::{Ear, Ended, Nobody};
 pub(crate) use end::{TurnEnd, TurnFailure};
 pub use event::{CallEvent, Observer, ReplyEnd, SpeechId, SummaryOutcome, ToolOutcome};
 pub(crate) use lookup::look_up_inherited;

@@ -82,6 +82,34 @@ async fn reopened_call_keeps_its_lease() {
     assert_eq!(renewed().await, 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn reopened_call_has_its_earlier_end_until_it_is_closed_again_or_resumed() {
+    let log = Arc::new(MemoryLog::new());
+    let first = open(&Scripted::default(), &writer(&log));
+    turn(&first, "Hello").await;
+    first.close("hangup", Duration::from_secs(5)).await.unwrap();
+    let again = CallBuilder::of(first.conversation()).open().unwrap();
+    turn(&again, "One more question").await;
+    pass(60_000).await;
+    let end = async || {
+        let header = log.read_call(&id()).await.unwrap().header.unwrap();
+        header.call_end().map(|end| (end.reason.to_string(), end.messages))
+    };
+    assert_eq!(end().await, Some(("hangup".to_owned(), 3)));
+    again.close("transfer", Duration::from_secs(5)).await.unwrap();
+    assert_eq!(end().await, Some(("transfer".to_owned(), 5)));
+
+    // Another process gets the messages after the end, too, if this one dies.
+    let last = CallBuilder::of(first.conversation()).open().unwrap();
+    turn(&last, "And another one").await;
+    pass(60_000).await;
+    std::mem::forget(last);
+    let (manager, handle) = writer(&log).resume::<PlainMessage>(&id(), Duration::from_secs(5)).await.unwrap();
+    assert_eq!((manager.message_count(), manager.left_out().len()), (7, 0));
+    assert_eq!(handle.ended().map(|end| end.messages), Some(5));
+    assert_eq!(end().await, None);
+}
+
 /// Opens a call with a spool in a log that stores spans, and counts its puts.
 fn counted(model: &Scripted, spool: Option<Arc<Spool>>) -> (CallSession, Arc<MemoryLog>, Arc<AtomicUsize>) {
     let (log, puts) = (Arc::new(MemoryLog::new().with_spans()), Arc::new(AtomicUsize::new(0)));

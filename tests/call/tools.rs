@@ -88,6 +88,25 @@ async fn service_runs_an_external_tool() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn service_gets_a_call_that_was_made_before_a_barge_in_though_it_reads_late() {
+    let model = Scripted::new([calls("One moment. ", "c1", "transfer")]);
+    let call = builder(&model).tool(Tool::external(spec("transfer"))).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let mut reply = call.reply().unwrap();
+    pass(1_000).await;
+    call.caller_started_speaking(call.now_ms());
+    let mut events = Vec::new();
+    while let Some(event) = reply.next().await {
+        events.push(event);
+    }
+    // No words follow a barge-in, but the conversation has the call as running.
+    let [ReplyEvent::ToolCalled(called), ReplyEvent::Ended(ReplyEnd::Interrupted)] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert!(call.tool_result(called.success(["done"])).is_applied());
+}
+
+#[tokio::test(start_paused = true)]
 async fn model_gets_the_failures_of_tools() {
     let panics = |_: Value, _: ToolContext| async { panic!("a tool of the user's") };
     let hangs = |_: Value, _: ToolContext| std::future::pending::<Done>();

@@ -172,6 +172,42 @@ async fn run_looks_up_the_acts_of_an_earlier_process() {
     assert!(conversation.read(|manager| manager.to_string().contains("BOOKED-78")));
 }
 
+/// Asks for one booking in a run, then again, and returns the number of bookings.
+async fn bookings_of_runs(answers: impl IntoIterator<Item = Vec<Step>>) -> (usize, usize) {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let conversation = Conversation::new(id());
+    conversation.log(writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap());
+    let models = Models::default().with("any", "scripted", Scripted::new(answers));
+    Prompt::new(models).tool(bookings.tool(0).acts_once()).apply_to(&conversation).unwrap();
+    for said in ["Book it", "Pardon?"] {
+        conversation.add_user(said).unwrap();
+        let mut run = conversation.run();
+        while run.next().await.is_some() {}
+    }
+    bookings.counts()
+}
+
+#[tokio::test(start_paused = true)]
+async fn incomplete_answer_of_a_run_reports_no_outcome() {
+    let cut = vec![Step::Wait(100), Step::Say("It is "), Step::Fail(Failure::Cut)];
+    let too_long = vec![Step::Wait(100), Step::Say("It is "), Step::Stop(StopReason::MaxTokens)];
+    for answer in [cut, too_long] {
+        let answers = [calls("", "c1", "book"), answer, calls("", "c2", "book"), words("It is booked.")];
+        assert_eq!(bookings_of_runs(answers).await, (1, 1));
+    }
+    // A complete answer reports it, and the caller may want a second ticket.
+    let answers = [calls("", "c1", "book"), words("Booked."), calls("", "c2", "book"), words("Booked again.")];
+    assert_eq!(bookings_of_runs(answers).await, (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_beside_the_words_about_an_earlier_one_is_the_same_act() {
+    let answers = [calls("", "c1", "book"), calls("It is booked. ", "c2", "book"), words("Done."), words("Yes.")];
+    assert_eq!(bookings_of_runs(answers).await, (1, 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn late_results_of_one_message_fit_into_its_record() {
     const IDS: [&str; 12] = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12"];

@@ -25,6 +25,7 @@ pub(crate) enum Place {
     InText,
     InAToolCall,
     InTheTool,
+    AfterTheTool,
     InTheSummary,
 }
 
@@ -50,8 +51,14 @@ pub(crate) enum Fault {
 }
 
 impl Place {
-    const ALL: [Self; 5] =
-        [Self::BeforeTheFirstToken, Self::InText, Self::InAToolCall, Self::InTheTool, Self::InTheSummary];
+    const ALL: [Self; 6] = [
+        Self::BeforeTheFirstToken,
+        Self::InText,
+        Self::InAToolCall,
+        Self::InTheTool,
+        Self::AfterTheTool,
+        Self::InTheSummary,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -59,6 +66,7 @@ impl Place {
             Self::InText => "In the text",
             Self::InAToolCall => "In a tool call",
             Self::InTheTool => "In the tool",
+            Self::AfterTheTool => "In the answer after the tool",
             Self::InTheSummary => "In the summary",
         }
     }
@@ -104,6 +112,16 @@ impl Place {
                 (NoJson, true),
             ],
             Self::InTheTool => &[(Fails, false), (Panics, false), (Late, false), (TooLarge, false)],
+            Self::AfterTheTool => &[
+                (Throttled, false),
+                (Throttled, true),
+                (Denied, true),
+                (Refused, false),
+                (Refused, true),
+                (Hangs, false),
+                (ConnectionCut, false),
+                (Blank, false),
+            ],
             Self::InTheSummary => &[(Throttled, true), (Denied, true), (Hangs, true), (Blank, true), (MaxTokens, true)],
         }
     }

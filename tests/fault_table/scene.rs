@@ -54,7 +54,7 @@ pub(crate) async fn play(model: &str, place: Place, fault: Fault, stays: bool) -
         .settings(CallSettings::default().without_playback_reports())
         .config(|config| config.with_policy(policy))
         .summarizer(summarizer);
-    let has_tool = matches!(place, Place::InAToolCall | Place::InTheTool);
+    let has_tool = matches!(place, Place::InAToolCall | Place::InTheTool | Place::AfterTheTool);
     let call = if has_tool { builder.tool(tool(place, fault)).open() } else { builder.open() }.unwrap();
 
     is_over.store(true, Ordering::SeqCst);
@@ -138,28 +138,29 @@ fn tool(place: Place, fault: Fault) -> Tool {
 
 /// A Bedrock for turns: the fault comes once, or stays until it is over.
 fn bedrock(place: Place, fault: Fault, stays: bool, is_over: Arc<AtomicBool>) -> FakeBedrock {
-    let has_failed = AtomicBool::new(false);
-    FakeBedrock::answering(move |request| {
+    let (has_called, has_failed) = (AtomicBool::new(false), AtomicBool::new(false));
+    FakeBedrock::answering(move |_| {
         let is_fine = is_over.load(Ordering::SeqCst) || place == Place::InTheSummary;
         let may_fail = stays || !has_failed.load(Ordering::SeqCst);
         if is_fine || !may_fail {
             return ScriptedReply::text(TEXT);
         }
+        let call = ScriptedReply::text("One moment.").tool_call("call_1", "balance", json!({}));
+        if place == Place::AfterTheTool && !has_called.swap(true, Ordering::SeqCst) {
+            return call;
+        }
         has_failed.store(true, Ordering::SeqCst);
-        let _ = request;
         match place {
-            Place::BeforeTheFirstToken => before_the_first_token(fault),
+            Place::BeforeTheFirstToken | Place::AfterTheTool => before_the_first_token(fault),
             Place::InText => within(ScriptedReply::text(TEXT), 4, fault),
             Place::InAToolCall => match fault {
                 Fault::NoJson => ScriptedReply::default().raw_tool_call("call_1", "balance", "{account}"),
                 Fault::MaxTokens => {
                     ScriptedReply::default().raw_tool_call("call_1", "balance", "{\"acc").stop(StopReason::MaxTokens)
                 }
-                fault => within(ScriptedReply::text("One moment.").tool_call("call_1", "balance", json!({})), 6, fault),
+                fault => within(call, 6, fault),
             },
-            Place::InTheTool | Place::InTheSummary => {
-                ScriptedReply::text("One moment.").tool_call("call_1", "balance", json!({}))
-            }
+            Place::InTheTool | Place::InTheSummary => call,
         }
     })
 }

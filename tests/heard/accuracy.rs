@@ -17,6 +17,7 @@ fn shares(right: impl Fn(&Spoken) -> Vec<bool>) -> BTreeMap<String, f64> {
 }
 
 fn assert_at_least(percent: f64, shares: &BTreeMap<String, f64>) {
+    println!("right to one word, in percent: {shares:.1?}");
     assert_eq!(shares.keys().collect::<Vec<_>>(), ["de", "en", "it", "ja", "zh"]);
     assert!(shares.values().all(|share| *share >= percent), "{shares:?}");
 }

@@ -2,7 +2,7 @@
 //!
 //! `spoken.jsonl` has texts with the times of their words. `synthesize.py` makes it from `texts.tsv`.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod accuracy;
 mod clocks;

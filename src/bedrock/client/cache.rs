@@ -13,7 +13,7 @@ use crate::bedrock::validate::allows_cache_point_after;
 /// 1. After the last user message: the next turn extends this prefix.
 /// 2. After the user message before it: the previous turn wrote this prefix, so this request reads it.
 /// 3. After the first `stable` blocks of the system prompt, which covers the tools too: this prefix stays equal when
-/// the late instructions or the memory after it change.
+///    the late instructions or the memory after it change.
 /// 4. After the tools.
 pub(super) fn add_cache_points(input: &mut ConverseInput, stable: usize, profile: &Profile) {
     let Ok(point) = CachePointBlock::builder().r#type(CachePointType::Default).build() else { return };

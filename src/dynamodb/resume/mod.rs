@@ -12,12 +12,12 @@
 //! 2. **Commit.** One write, on the condition that the header has the epoch and the nonce of the look. It raises the epoch
 //!    to E, which only this candidate has, and leaves `fenced` and the end of the call as they are.
 //! 3. **Fence.** Each pass reads all items. It *stamps* each message and summary that a read returns: it sets the epoch
-//! to E, if the item still has its revision. It puts a *fence*, an empty item of epoch E, at each position that the
-//! writer could fill: the next message, the next summaries, and each missing one. If a condition fails, the writer was
-//! faster, and another pass follows. Failed requests are left to the next pass. The items that the last pass read are
-//! the call. Meanwhile the candidate renews its nonce.
+//!    to E, if the item still has its revision. It puts a *fence*, an empty item of epoch E, at each position that the
+//!    writer could fill: the next message, the next summaries, and each missing one. If a condition fails, the writer was
+//!    faster, and another pass follows. Failed requests are left to the next pass. The items that the last pass read are
+//!    the call. Meanwhile the candidate renews its nonce.
 //! 4. **Serve.** One write, on the condition that the header has epoch E and the candidate's nonce. It sets `fenced` to
-//! E and removes the end of the call. Before this write, the candidate puts no record and reports no success.
+//!    E and removes the end of the call. Before this write, the candidate puts no record and reports no success.
 //!
 //! A candidate that gives up changes the nonce and removes `taking`. A writer that meets a higher epoch holds its
 //! records and reads the header. If `fenced` is not its own, another process serves, and the writer has lost the call.

@@ -37,6 +37,10 @@ use crate::message::{ResultContent, ToolCall, ToolError, ToolName, ToolResult, V
 /// caller interrupts or the run is dropped. At the deadline, only the waiting ends: the model gets an unknown outcome,
 /// and a later result replaces it.
 ///
+/// A handler must not block its thread: run such code with `tokio::task::spawn_blocking`. On a runtime with one thread, a
+/// blocked handler stops all calls: callers hear nothing, not even the words before the tool call, and no deadline passes
+/// until it returns.
+///
 /// # Tools that act
 ///
 /// A call of a tool that may act, such as a booking, should be in the log before it runs, so that a process that takes
