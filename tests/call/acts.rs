@@ -435,7 +435,7 @@ async fn successor_looks_up_what_became_of_an_act() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreported_success_is_reported_and_not_repeated() {
+async fn untold_success_is_told_and_not_repeated() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let denied = vec![Step::Fail(Failure::Denied(String::new()))];
     let model = Scripted::new([
@@ -576,7 +576,7 @@ async fn successor_counts_only_played_replies_as_heard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn successor_reports_unheard_outcomes() {
+async fn successor_tells_what_was_not_heard() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let (call, ..) = told(&log, &bookings, words("It is booked.")).await;
     pass(1_000).await;
@@ -623,7 +623,7 @@ async fn successor_does_not_count_a_reply_as_heard_that_was_asked_for_before_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn interrupted_outcome_is_reported_again_though_all_words_count_as_heard() {
+async fn interrupted_outcome_is_told_again_though_all_words_count_as_heard() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let again = [calls("", "c1", "book"), words("It is booked."), words("I said that it is booked.")];
     let call = log.open(&Scripted::new(again), bookings.tool(0).acts_once());
@@ -823,7 +823,7 @@ async fn large_result_is_cut_and_the_call_can_be_restored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_after_a_tool_call_precede_it_in_the_window() {
+async fn words_after_a_tool_call_stand_before_it_in_the_window() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
     let call = log.open(&model, bookings.tool(5_000));

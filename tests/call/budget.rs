@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn acts_become_one_line_per_tool_before_the_budget_is_exceeded() {
+fn acts_become_one_line_a_tool_before_the_budget_is_exceeded() {
     let act = |tool: usize, number: usize| Call {
         tool,
         argument: format!("R{number}"),

@@ -117,7 +117,7 @@ async fn call_of_another_service_stays_until_its_outcome_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_messages_stay_if_configured_or_without_a_log() {
+async fn everything_stays_if_it_is_to_or_if_nothing_is_logged() {
     let (model, log) = (Scripted::default(), Arc::new(MemoryLog::new()));
     let call = open(&model, &log, |config| config.with_all_messages(true));
     turns(&call, 20).await;

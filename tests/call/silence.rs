@@ -60,7 +60,7 @@ async fn slow_tool_is_covered_by_fillers_and_never_by_an_apology() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fillers_precede_the_tool_call_in_the_window() {
+async fn fillers_stand_before_the_tool_call_in_the_window() {
     let model = Scripted::new([calls("I book it. ", "c1", "book"), words("It is done.")]);
     let settings = CallSettings::default().with_fillers(["One moment, please."]).without_playback_reports();
     let call = builder(&model).tool(tool(10)).settings(settings).open().unwrap();

@@ -42,7 +42,7 @@ async fn ask_meanwhile(answers: Vec<Vec<Step>>) -> (String, bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn caller_hears_no_failure_while_a_tool_of_an_earlier_turn_runs() {
+async fn failure_is_not_told_while_a_tool_of_an_earlier_turn_runs() {
     // The result arrives, and the model is asked again.
     let (heard, is_running) = ask_meanwhile(vec![fails(), words("It is booked.")]).await;
     assert_eq!((heard.as_str(), is_running), ("It is booked.", false));

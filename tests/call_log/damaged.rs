@@ -63,7 +63,7 @@ fn positions(item: &Item, records: &[Record]) -> BTreeSet<verbale::message::Posi
 }
 
 #[tokio::test]
-async fn call_with_a_damaged_item_is_resumed_without_it_and_continues() {
+async fn call_with_a_damaged_item_is_resumed_without_it_and_goes_on() {
     let mut damages = 0;
     for layout in [Layout::Messages, Layout::Spans] {
         let (log, client) = log_and_client().await;
@@ -113,7 +113,7 @@ async fn item_of_another_program_is_no_part_of_a_call() {
 }
 
 #[tokio::test]
-async fn damaged_mark_of_an_erased_call_still_shows_the_erasure() {
+async fn damaged_mark_of_an_erased_call_still_says_that_it_was_erased() {
     let (log, client) = log_and_client().await;
     let (old, records) = ended(&log, "CA1", Layout::Spans).await;
     log.erase_call(old.call_id()).await.unwrap();

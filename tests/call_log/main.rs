@@ -55,7 +55,7 @@ async fn dynamodb_keeps_the_contract_over_several_shards() {
 }
 
 #[tokio::test]
-async fn log_in_a_pointer_keeps_the_contract() {
+async fn log_behind_a_pointer_keeps_the_contract() {
     call_log_conformance(async |clock| Arc::new(MemoryLog::with_clock(clock)) as Arc<dyn CallLog>).await;
 }
 

@@ -122,7 +122,7 @@ async fn batch_ends_with_a_span() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resumed_call_continues_its_spans() {
+async fn resumed_call_goes_on_with_its_spans() {
     let log = Arc::new(Faulty::with_spans());
     let writer = started(&log, settings());
     let (call, mut manager) = opened(&writer);

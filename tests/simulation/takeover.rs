@@ -263,7 +263,7 @@ async fn failed_takeovers_do_not_evict_a_healthy_owner() {
 
 /// The owner writes faster than a candidate can read the call and put its fences.
 #[tokio::test(start_paused = true)]
-async fn takeover_ends_although_its_writer_continues() {
+async fn takeover_ends_although_its_writer_goes_on() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
     let (_owner, call, mut manager) = with_call(&dynamo, 4).await;
     let owner = tokio::spawn(async move {

@@ -237,7 +237,7 @@ async fn slow_tools_are_causes() {
 /// The limit of a file's size kills the export, as `kill -9` would.
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn killed_export_continues_where_it_stopped() {
+async fn killed_export_goes_on_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let log = JsonLines::new(folder.path().join("calls"));
     let mut manager = MessagesManager::<PlainMessage>::new();

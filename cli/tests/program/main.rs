@@ -117,7 +117,7 @@ async fn logs_of_each_kind_show_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn json_has_one_object_per_line() {
+async fn json_has_one_object_a_line() {
     let folder = with_calls().await;
     for (command, lines) in [("list --day 2025-10-20", 3), ("show ferry-1", 12), ("check --day 2025-10-20", 1)] {
         let output = run(folder.path(), &format!("verbale {command} --log jsonl:calls --json"));

@@ -69,7 +69,7 @@ async fn page_needs_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn page_has_the_facts_of_why_and_show() {
+async fn page_tells_what_why_and_show_tell() {
     let folder = with_calls().await;
     let page = page(&folder, "ferry-1");
     for text in [

@@ -59,7 +59,7 @@ fn spelled_code_is_joined_over_turns() {
 }
 
 #[test]
-fn correction_replaces_and_is_marked() {
+fn correction_replaces_and_says_so() {
     let text = text(&["For which day?", "May 20, please.", "May 20.", "Sorry, I meant May 24."]);
     assert!(text.contains("May 24 (corrected, was May 20)"), "{text}");
     assert_eq!(text.matches("May 20").count(), 1, "{text}");

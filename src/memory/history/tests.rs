@@ -324,7 +324,7 @@ fn shortest_line_has_what_its_key_calls_an_id() {
 }
 
 #[test]
-fn equal_short_lines_of_reported_acts_are_one() {
+fn equal_short_lines_of_told_acts_are_one() {
     let mut history = ToolHistory::default();
     for number in 0..12 {
         let of = if number == 5 { "X2" } else { "X1" };

@@ -149,7 +149,7 @@ fn unreadable_call_is_reported_before_the_stop_without_its_arguments() {
 }
 
 #[test]
-fn cut_off_call_is_distinguished_from_one_without_arguments() {
+fn call_that_the_answer_cuts_off_is_told_apart_from_one_without_arguments() {
     let cut = |reason: StopReason| [ModelEvent::CutToolCall { id: id("a"), name: name() }, ModelEvent::Stop(reason)];
     for events in [
         vec![call(1, "a"), input(1, "{\"id\""), end(1)],
