@@ -4,7 +4,7 @@
 //!
 //! All other types are reached from these.
 //!
-//! **The list.** [`MessagesManager`] holds the messages of a call and applies every rule between them. [`Message`] is one
+//! **The list.** [`MessagesManager`] holds the messages of a call and applies the rules about their order. [`Message`] is one
 //! message, made of [`Content`], such as a [`ToolCall`]. [`Heard`] is the part of a message that the caller heard.
 //! [`Summarizing`] is a range of messages to summarise, and [`policy::Policy`] decides when. [`Record`] is a message as the
 //! log stores it. [`MessageWrapper`] is the trait that converts messages for a provider; [`BedrockMessage`] implements it
@@ -18,7 +18,7 @@
 //! implements both for Bedrock.
 //!
 //! **The log.** [`log::CallLog`] is the port to a log, and [`dynamodb::DynamoLog`] implements it. [`log::CallHeader`] is what
-//! a log knows of a call besides its records. [`log::LogWriter`] writes the calls of a process in the background.
+//! a log knows about a call besides its records. [`log::LogWriter`] writes the calls of a process in the background.
 #![cfg_attr(
     not(all(feature = "call", feature = "dynamodb", feature = "exchange", feature = "query")),
     allow(dead_code, unused_imports, reason = "each feature uses a part of what the lower layers offer")

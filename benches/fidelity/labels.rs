@@ -23,7 +23,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// Returns whether the label holds before item `items`, and only covered turns say so.
+    /// Returns whether the label holds before item `items`, and only covered turns contain it.
     pub fn holds(&self, covered: usize, items: usize, first: usize) -> bool {
         first + self.from < covered && self.until.checked_add(first).is_none_or(|until| items < until)
     }

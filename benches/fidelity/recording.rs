@@ -36,7 +36,7 @@ impl Item {
         matches!(self, Self::Result { text, .. } if text.starts_with(ERROR))
     }
 
-    /// Returns the item as it stands in a prompt.
+    /// Returns the item as a prompt contains it.
     pub fn text(&self) -> String {
         match self {
             Self::Caller(text) | Self::Assistant(text) | Self::Result { text, .. } => text.clone(),

@@ -1,7 +1,7 @@
 //! Renames the tools, fields and ids of recordings, to show that no rule of the memory knows their domain.
 //!
-//! Each word of a name becomes an invented one, and each id gets another format. What callers and assistant say stays,
-//! apart from ids.
+//! Each word of a name becomes an invented one, and each id gets another format. The words of callers and assistant
+//! stay, apart from ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -121,7 +121,7 @@ impl Haystack {
         Self { text, words }
     }
 
-    /// Returns whether the value stands in the text, not inside of a longer one. A number with its noun also counts if
+    /// Returns whether the text contains the value, not inside of a longer one. A number with its noun also counts if
     /// the noun is before it.
     pub fn has(&self, value: &str) -> bool {
         if value.chars().all(is_part) {

@@ -38,7 +38,7 @@ impl CallEar {
     /// them.
     fn is_late_start(&self, at_ms: i64, now_ms: i64) -> bool {
         /// The longest usual time from the words to the report of their start. A later report of an earlier time comes from
-        /// a clock that is behind.
+        /// a clock that is slow.
         const LATE_MS: i64 = 1_500;
         let Some(LastWords { times: (started_ms, ended_ms), received_ms, start_ms, .. }) = self.last_words else {
             return false;

@@ -10,7 +10,7 @@ pub(crate) fn backoff(first: Duration, failures: u32, longest: Duration) -> Dura
     first.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(longest)
 }
 
-/// Returns a wait of which half is fixed and the other half random, so that many callers do not retry at once.
+/// Returns a wait that is at least half as long, and random beyond that, so that many callers do not retry at once.
 pub(crate) fn with_jitter(wait: Duration, randomness: &dyn Randomness) -> Duration {
     let half = wait / 2;
     let chance = (randomness.next_u64() >> 32) as f64 / f64::from(u32::MAX);

@@ -201,8 +201,8 @@ impl Losses {
 
 /// Calls `write` for each message with its heard contents, except for fakes and for summaries, which are lost.
 ///
-/// Blank texts are left out, because an import refuses a message that holds nothing else, such as one of which only the
-/// first space was heard.
+/// Blank texts are left out, because an import refuses a message that holds nothing else, such as one whose first
+/// space alone was heard.
 pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     manager: &'a MessagesManager<W>,
     losses: &mut Losses,

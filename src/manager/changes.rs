@@ -138,7 +138,7 @@ pub(super) struct Revisions {
 }
 
 impl Revisions {
-    /// Tracks a list whose first index is `first` and of which the log has nothing.
+    /// Tracks a list whose first index is `first`. The log has nothing of it yet.
     pub fn starting_at(first: usize) -> Self {
         Self { first, ..Self::default() }
     }

@@ -11,7 +11,7 @@ use crate::message::{MessageWrapper, Position, Role};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// The position of the record. For a summary of which the log has no record, this is its number and the `seq` of
+    /// The position of the record. For a summary without a record in the log, this is its number and the `seq` of
     /// the summary before it.
     pub position: Position,
     /// The role, if it is known.

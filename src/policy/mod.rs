@@ -132,10 +132,10 @@ impl Policy {
     /// Sets the prices of the model that answers, so that a summary waits while it costs more than it saves. `None`, the
     /// default, summarises as soon as a window is above a high mark.
     ///
-    /// A summary makes each request smaller, but the provider writes the memory and the rest of the window to its cache
-    /// anew. So a window above a high mark waits until the messages to summarise have been read from the cache so often
-    /// that these reads cost as much as the writes will. This interval costs least if the call goes on like this. The price
-    /// of the summary itself does not count. Limits of the window and of the budget still apply.
+    /// A summary makes each request smaller, but after it the provider writes the memory and the rest of the window to its
+    /// cache again. So a window above a high mark is not summarised until reading the covered messages from the cache has
+    /// cost as much as this writing will. If the call continues at its pace, this interval costs least. The price of the
+    /// summary itself does not count. Limits of the window and of the budget still apply.
     #[must_use]
     pub fn with_prices(mut self, prices: impl Into<Option<TokenPrices>>) -> Self {
         self.prices = prices.into();
@@ -200,7 +200,7 @@ impl Policy {
             .is_some_and(|Marks { low, high }| window.messages > high && covers.messages >= (high - low) / 4)
     }
 
-    /// Returns whether the messages before a cut have cost as much, read from the cache, as the rest will, written again.
+    /// Returns whether reading the messages before a cut from the cache has cost as much as writing the rest again will.
     fn saves_money(&self, window: Size, cut: &CutSize) -> bool {
         self.prices.is_none_or(|prices| {
             let rest = window.minus(cut.covers).tokens + self.memory;

@@ -1,6 +1,6 @@
-//! [`TokenPrices`]: what the tokens of a model cost.
+//! [`TokenPrices`]: the prices of a model's tokens.
 
-/// The prices of a model's tokens, in micro-dollars per million tokens: 3 $ per million is 3,000,000.
+/// The prices of a model's tokens, in micro-dollars per million tokens: $3 per million is 3,000,000.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenPrices {
     pub(crate) input: u64,
@@ -10,7 +10,7 @@ pub struct TokenPrices {
 }
 
 impl TokenPrices {
-    /// Creates the prices of input tokens outside the cache and of output tokens. Cached tokens cost as much as others.
+    /// Creates the prices of input and output tokens. Cached input tokens cost as much as others.
     pub const fn new(input: u64, output: u64) -> Self {
         Self { input, cache_read: input, cache_write: input, output }
     }
@@ -21,7 +21,7 @@ impl TokenPrices {
         Self { cache_read: read, cache_write: write, ..self }
     }
 
-    /// Returns the price of writing a token to the cache that could be read from it instead.
+    /// Returns how much more it costs to write a token to the cache than to read it from there.
     pub(super) fn extra_write(&self) -> u64 {
         self.cache_write.saturating_sub(self.cache_read)
     }

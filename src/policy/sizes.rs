@@ -27,7 +27,7 @@ pub(super) struct CutSize {
     pub covers: Size,
     /// The number of turns after the cut.
     pub keeps_turns: usize,
-    /// The tokens of the part before the cut that were sent again since it began: a request for each two messages.
+    /// The tokens of the part before the cut that later requests sent again, with one request per two messages.
     pub sent_again: Tokens,
 }
 

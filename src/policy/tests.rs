@@ -93,7 +93,7 @@ fn cut_waits_until_reads_cost_as_much_as_writing_the_rest() {
     };
     // Without a cache, a cut always saves money.
     assert_eq!((long(None), long(Some(TokenPrices::new(3, 15)))), (Some(11), Some(11)));
-    // The rest has 6 messages. Of m covered ones, each was read in each later request, which is m * (m + 1) / 4 messages. So
+    // The rest has 6 messages. Each later request read each of the m covered ones, which makes m * (m + 1) / 4 reads. So
     // the rest at 9 times the price of a read needs 15 covered messages, and at 99 times 49.
     let cached = |read, write| Some(TokenPrices::new(write, 15).with_cache(read, write));
     assert_eq!((long(cached(10, 100)), long(cached(1, 100))), (Some(11), Some(28)));

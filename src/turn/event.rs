@@ -138,8 +138,8 @@ pub enum CallEvent {
         /// The tool call.
         id: ToolCallId,
     },
-    /// A result is known that the model has not been told, and no reply is running. Ask for a
-    /// [reply](crate::call::CallSession::reply) to tell the caller; no words of the caller are needed.
+    /// A result has arrived that no request has contained, and no reply is running. Call
+    /// [`reply`](crate::call::CallSession::reply) to report it to the caller, also if the caller says nothing.
     ResultReady {
         /// The tool call.
         id: ToolCallId,

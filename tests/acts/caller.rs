@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8 + 2 + 15 + 8 + 5);
 
 /// The speed of the voice.
 const BYTES_PER_S: usize = 15;
-/// What may be missing of a sentence that the caller understood.
+/// The number of bytes that may be missing from a sentence that the caller understood.
 const SYLLABLE: usize = 3;
 
 /// How a reply ended for the caller.

@@ -44,8 +44,7 @@ pub fn confirmed(process: &Process) {
     }
 }
 
-/// The successor knows of each effect that happened before it took over. What it asks its model shows them, too: see
-/// [`request`].
+/// The successor knows each effect that happened before it took over. Its requests contain them, too: see [`request`].
 pub async fn successor(process: &Process, effects: &[Effect]) {
     let messages = process.messages().await;
     let contents = || messages.iter().flat_map(|message| message.contents().iter());
@@ -70,7 +69,7 @@ pub async fn successor(process: &Process, effects: &[Effect]) {
     }
 }
 
-/// Each success that the last process knows, and each that arrived there, was told.
+/// The caller was told each success that the last process knows, and each that arrived there.
 pub async fn told(process: &Process) {
     let world = process.world();
     let known = fulfilled(world, &process.messages().await);
@@ -81,7 +80,7 @@ pub async fn told(process: &Process) {
     world.require(lost.is_empty(), || format!("results for wishes {lost:?} arrived at {process} and were not told"));
 }
 
-/// The request is valid for a provider, and its memory or messages tell of each act that the process has inherited.
+/// The request is valid for a provider, and its memory or messages contain each act that the process has inherited.
 pub fn request(process: &Process, request: &ModelRequest) {
     let rules = || assert_valid(&request.messages);
     let outcome = std::panic::catch_unwind(rules);
@@ -90,7 +89,7 @@ pub fn request(process: &Process, request: &ModelRequest) {
     process.world().require(forgotten.is_empty(), || format!("{process} asks without the acts for {forgotten:?}"));
 }
 
-/// Returns the tool and the item of each act that the memory or the messages of a request tell of.
+/// Returns the tool and the item of each act in the memory or the messages of a request.
 fn acts(request: &ModelRequest) -> BTreeSet<(String, u64)> {
     let messages = request.messages.iter().flat_map(|message| message.contents().iter());
     let calls = messages.filter_map(Content::as_tool_call);

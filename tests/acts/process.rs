@@ -167,7 +167,7 @@ pub async fn live(world: World) {
         if timeout(lasts, spoken).await.is_ok() {
             break;
         }
-        // The rest of an older process may go on for some time.
+        // The tasks of an older process may continue for some time.
         if world.chance(30) {
             world.count("older process goes on");
             let older = process.clone();

@@ -21,7 +21,7 @@ use super::{CLAUDE, LLAMA, NOVA, ask, for_summaries, for_turns, question, tool};
 const MISTRAL: &str = "mistral.mistral-large-2407-v1:0";
 const PALMYRA: &str = "us.writer.palmyra-x5-v1:0";
 const ASTRA: &str = "global.openai.gpt-6-astra";
-/// An application inference profile, of which the model is not known.
+/// An application inference profile. Its model is not known.
 const ANY: &str = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc";
 const ALL: [&str; 7] = [CLAUDE, NOVA, LLAMA, MISTRAL, PALMYRA, ASTRA, ANY];
 

@@ -1,4 +1,4 @@
-//! Tools that act: the log knows of a call before it runs, one wish has one effect, and a late outcome is told.
+//! Tools that act: the log has a call before it runs, one wish has one effect, and the caller hears a late outcome.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -247,7 +247,7 @@ async fn running_act_is_not_made_again() {
     drop(reply);
     pass(20_000).await;
     assert_eq!(bookings.counts(), (1, 1));
-    // The result arrived while nobody was answered. No new words are needed to tell it.
+    // The result arrived between two replies. It can be reported without new words of the caller.
     assert!(call.is_answerable());
     assert_eq!(read(call.reply().unwrap()).await.0, "It is booked.");
     assert!(!call.is_answerable());

@@ -1,4 +1,4 @@
-//! Tools that run long, never return, or are looked up: no failure is told meanwhile, and every wait ends.
+//! Tools that run long, never return, or are looked up: the caller hears of no failure meanwhile, and every wait ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

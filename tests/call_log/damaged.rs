@@ -1,4 +1,4 @@
-//! Items that another program has damaged: the call is resumed with everything else, and goes on.
+//! Items that another program has damaged: the call is resumed with everything else, and continues.
 
 use std::collections::BTreeSet;
 

@@ -81,7 +81,7 @@ fn bytes_of_values(attribute: &AttributeValue) -> usize {
     }
 }
 
-/// Returns the write units of a call of which only texts are stored: words, arguments and results. Each message is an item,
+/// Returns the write units of a call if only its texts were stored: words, arguments and results. Each message is an item,
 /// or each turn. Instructions and greeting are items of their own, or belong to the first turn.
 pub fn least_units(recording: &Recording, instructions: &str, layout: Layout) -> usize {
     let messages = |turn: &Turn| {

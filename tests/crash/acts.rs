@@ -31,7 +31,7 @@ use super::{HANGS, SEED, START_MS, runtime};
 const ROUNDS: u64 = 50;
 /// The number of rounds with the same call.
 const ROUNDS_OF_CALL: u64 = 10;
-/// A process is killed after so many lines at most.
+/// The maximum number of lines after which a process is killed.
 const MAX_LINES: u64 = 24;
 const VARIABLE: &str = "VERBALE_CRASH_ACTS";
 const TOOLS: [&str; 3] = ["once", "looked_up", "key"];
@@ -125,7 +125,7 @@ impl Process {
         Home { directory: self.directory.clone(), fsync: false }
     }
 
-    /// Runs in a process of its own until it has printed so many lines and some time has passed. Returns the lines.
+    /// Runs in a process of its own until it has printed `lines` lines and `after` has passed. Returns the lines.
     fn run_until(&self, lines: u64, after: Duration) -> Vec<String> {
         let server = self.server.as_ref().map_or("-".to_owned(), |(url, table)| format!("{url}|{table}"));
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -25,7 +25,7 @@ const VARIABLE: &str = "VERBALE_CRASH_OWNER";
 const PAUSE: Duration = Duration::from_millis(10);
 /// A turn that is not acknowledged by then does not hold up the next one.
 const TURN: Duration = Duration::from_millis(200);
-/// Every so many turns, the owner waits until all of them are stored.
+/// After each group of this many turns, the owner waits until all of them are stored.
 const FLUSHED: u32 = 4;
 
 /// The point at which a record counts as acknowledged, and whether there is a spool.

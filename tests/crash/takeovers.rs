@@ -30,11 +30,11 @@ use super::{HANGS, SEED, runtime};
 const ROUNDS: u64 = 12;
 /// Rounds that run at a time. Most of them wait until a candidate counts as silent.
 const PARALLEL: u64 = 4;
-/// The first process has printed so many lines at most when the second one starts.
+/// The maximum number of lines that the first process has printed when the second one starts.
 const MAX_LINES: u64 = 40;
-/// A candidate is killed at one of so many requests, or soon after it serves.
+/// A candidate is killed at one of its first requests, this many, or soon after it serves.
 const MAX_REQUESTS: u64 = 40;
-/// The first process continues once so many more changes of it are stored.
+/// The first process continues once this many more of its changes are stored.
 const CONTINUES: u64 = 20;
 
 #[test]

@@ -273,7 +273,7 @@ fn empty_texts_are_safe() {
     }
 }
 
-/// What was heard of a text can be its first space.
+/// The heard part of a text can be its first space.
 #[test]
 fn blank_prefix_is_not_written() {
     let mut manager = formats::manager();

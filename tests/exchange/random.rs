@@ -245,7 +245,7 @@ pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
 /// A part: its id, its time, its confidence, its speaker and the contents that were heard.
 pub type SaidPart = (MessageId, i64, Option<Confidence>, Role, Contents);
 
-/// Returns each part of which something was heard.
+/// Returns each part that was heard at least partly.
 pub fn parts(manager: &Manager) -> Vec<SaidPart> {
     let messages = manager.meta_messages().iter().map(PlainMessage::message);
     let mut parts = Vec::new();

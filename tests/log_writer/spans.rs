@@ -140,7 +140,7 @@ async fn resumed_call_goes_on_with_its_spans() {
     assert!(stored(&log, "CA1").await == manager);
 }
 
-/// Writes turns with a spool, of which the log answers none but the first, and returns what a crash leaves.
+/// Writes turns with a spool. The log answers only the first one. Returns what a crash leaves.
 async fn crashed(log: &Arc<Faulty>, next: Next) -> (SpoolMemory, Manager) {
     let memory = SpoolMemory::default();
     let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());

@@ -9,7 +9,7 @@ use super::*;
 /// Custom data that fits into no item.
 const TOO_LARGE: usize = 420_000;
 
-/// The logs: two compare epochs in each put, of which one stores spans, and the last has only fences.
+/// The logs: one compares epochs in each put and stores spans, one only compares epochs, and the last has only fences.
 async fn logs() -> [Arc<Scripted>; 3] {
     let with_spans = MemoryLog::new().with_spans();
     [Arc::new(with_spans) as Arc<dyn CallLog>, Arc::new(MemoryLog::new()), Arc::new(in_dynamo().await)]

@@ -36,7 +36,7 @@ pub(super) const CONVERSE: Profile = Profile {
     cache_points: CachePlaces::Nowhere,
 };
 
-/// A family of which only the service's model is known. Only Nova is known to read from S3.
+/// A family without documented limits of its own. Only Nova is known to read from S3.
 const NAMED: Profile = Profile { result_status: false, result_images: false, supports_s3: false, ..CONVERSE };
 
 /// Claude from version 4.6 on.

@@ -31,7 +31,7 @@ pub(super) enum Piece {
 
 /// The maximum number of records in a piece, unless its only call has more.
 const MAX_PIECE: usize = 4_096;
-/// The task keeps track of one spooled record for each of so many bytes of the limit of all calls.
+/// The task keeps track of one spooled record per 4 KB of the limit of all calls.
 const BYTES_PER_RECORD: usize = 4_096;
 
 impl Piece {

@@ -83,8 +83,8 @@ impl ExtractiveSummarizer {
         Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
     }
 
-    /// Creates a summariser of the talk for so much room, in characters, which a summary of long talk may fill. The memory
-    /// lists the calls of tools.
+    /// Creates a summariser of the talk, without tool calls, which the memory lists. Its summary of a long talk has at most
+    /// this many characters.
     pub(crate) fn within(room: usize) -> Self {
         Self { most_chars: room, is_of_talk: true, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! The bounds of [`ToolHistory`]: of an old call that is settled, only what its shortest line says stays.
+//! The bounds of [`ToolHistory`]: an old, settled call keeps only the ids that its shortest line contains.
 
 use super::{ToolHistory, ToolUse};
 
@@ -11,13 +11,13 @@ impl ToolHistory {
         self.uses.end().saturating_sub(LATEST)
     }
 
-    /// Returns whether a call has its shortest line alone. Depends only on the calls of the conversation, so that a call
-    /// that is read from the log has the same lines.
+    /// Returns whether a call has only its shortest line. This depends only on the calls of the conversation, so that the
+    /// lines are the same after the conversation is read from the log.
     pub(super) fn is_old(&self, place: usize, used: &ToolUse) -> bool {
         place < self.latest() && used.is_settled()
     }
 
-    /// Forgets the arguments and results of old calls, but not their ids.
+    /// Drops the arguments and results of old calls, except ids.
     pub fn release(&mut self) {
         let latest = self.latest();
         while let Some(used) = self.uses.get(self.released).filter(|_| self.released < latest) {

@@ -162,7 +162,7 @@ impl ToolUse {
         self.arguments.single_values().filter(|value| is_id(value)).chain(self.outcome.single_values().find(is_code))
     }
 
-    /// Forgets what the shortest line does not say.
+    /// Keeps only the ids that the shortest line contains.
     pub(super) fn shorten(&mut self) {
         let outcome = self.ids().nth(self.arguments.single_values().filter(|value| is_id(value)).count());
         let outcome = outcome.map(str::to_owned);

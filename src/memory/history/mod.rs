@@ -42,7 +42,7 @@ pub(crate) struct ToolHistory {
     inherited: usize,
     /// Whether a message was said or played in a live call, so that playback decides what the caller knows.
     is_spoken: bool,
-    /// The number of first calls of which only the ids stay.
+    /// The number of calls, from the first one on, that were shortened to their ids.
     released: usize,
 }
 

@@ -61,7 +61,7 @@ impl Tool {
         self
     }
 
-    /// Declares that the service behind the tool acts at most once for an
+    /// Declares that the service that the tool calls acts at most once for an
     /// [idempotency key](ToolContext::idempotency_key). After an unknown outcome or an error, a call of the same act may
     /// then run again, with the same key.
     #[must_use]

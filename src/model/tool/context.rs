@@ -32,8 +32,8 @@ impl ToolContext {
         &self.tool_call_id
     }
 
-    /// Returns the key to pass to the service behind the tool, so that it acts at most once: 32 hexadecimal digits, the
-    /// same for each attempt at an act. It is empty for a [read-only](super::Tool::read_only) tool.
+    /// Returns the key to pass to the service that the tool calls, so that it acts at most once: 32 hexadecimal digits,
+    /// the same for each attempt at an act. It is empty for a [read-only](super::Tool::read_only) tool.
     pub fn idempotency_key(&self) -> &str {
         &self.idempotency_key
     }

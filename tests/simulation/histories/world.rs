@@ -25,7 +25,7 @@ pub struct World {
     pub dice: Dice,
     pub dynamo: Dynamo,
     pub log: Arc<dyn CallLog>,
-    /// What the writers write to in every second history.
+    /// The log that the writers use in every second history.
     spanning: Option<Arc<Spanning>>,
     pub processes: Vec<Process>,
     pub calls: Vec<Call>,

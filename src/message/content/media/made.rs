@@ -49,8 +49,8 @@ impl Media {
 impl Document {
     /// Creates a document from its bytes, like [`Media::from_bytes`].
     ///
-    /// Plain text without a given type gets the type `text/plain`, because Markdown and CSV cannot be told apart by
-    /// their bytes.
+    /// Plain text without a given type gets the type `text/plain`, because its bytes do not show whether it is
+    /// Markdown or CSV.
     ///
     /// Returns a [`MessageError`] for the same reasons, and for an image, audio or video.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, mime_type: Option<&str>) -> Result<Self, MessageError> {
