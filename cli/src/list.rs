@@ -133,7 +133,7 @@ pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failur
             let read = u16::try_from(index + 1).unwrap_or(PAGE);
             if listed == arguments.limit && usize::from(read) < page.calls.len() {
                 // A page that ends here has the cursor of the next one.
-                query.limit = read;
+                query = query.with_limit(read);
                 let next = log.list_calls(&query).await?.next;
                 note(&next.map_or_else(|| "no more calls".to_owned(), more));
                 return Ok(status);
