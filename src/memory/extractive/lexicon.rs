@@ -18,6 +18,8 @@ pub(super) enum Word {
     Date,
     /// A requested action.
     Act,
+    /// What calls of any trade are about.
+    Topic,
     /// A success, a failure or an impossibility.
     Outcome,
     /// An announced action.
@@ -99,6 +101,11 @@ const WORD_LISTS: &[(Word, &str)] = &[
         "cancel change book transfer pay order reset schedule check refund return move update speak complain \
          confirm send open close block replace buy add remove modify proceed fix repair call report renew \
          deliver find use",
+    ),
+    (
+        Word::Topic,
+        "address phone email account amount balance password appointment name birth payment bill number code date \
+         company total price cost fee charge today",
     ),
     (
         Word::Outcome,

@@ -147,6 +147,7 @@ fn summaries_of_recorded_calls_hold_their_facts() {
 #[test]
 fn summaries_of_agent_calls_hold_facts_and_outcomes() {
     let Some(folder) = data("tau-airline") else { return };
+    let mut lost = Vec::new();
     for (call, facts) in [
         (
             "task-00",
@@ -154,7 +155,6 @@ fn summaries_of_agent_calls_hold_facts_and_outcomes() {
                 "mia_li_3668",
                 "from New York to Seattle on May 20th",
                 "7447",
-                "tool: book_reservation ok: reservation_id=HATHAT",
                 "tool: book_reservation failed: \"Error: payment method certificate_7504069 not found\"",
                 "tool: book_reservation ok: reservation_id=HATHAV",
             ][..],
@@ -199,9 +199,10 @@ fn summaries_of_agent_calls_hold_facts_and_outcomes() {
     ] {
         let messages = tau_airline(&folder.join(call).with_extension("json"));
         for summary in both(&messages) {
-            assert_holds(call, &summary, facts);
+            lost.extend(facts.iter().filter(|fact| !summary.contains(**fact)).map(|fact| (call, *fact)));
         }
     }
+    assert_eq!(lost, [("", ""); 0]);
 }
 
 #[test]
@@ -441,11 +442,11 @@ fn digest_of_a_memory_has_the_talk_alone() {
         caller("I need the part by June 3."),
         assistant(Content::from(order.clone())),
         caller(Content::from(order.success(["It costs 152 euros."]))),
-        assistant("It comes on June 2."),
+        assistant("It comes on July 20 for 99 euros."),
     ];
     let summarizing = Summarizing::new(None, messages.into());
     let alone = ExtractiveSummarizer::default().summary(&summarizing);
     let digest = ExtractiveSummarizer::within(3_000).summary(&summarizing);
-    assert_holds("the summary", &alone, &["tool: order_part ok", "June 3", "June 2"]);
-    assert_eq!(digest, "caller: \"I need the part by June 3.\"\nassistant: \"It comes on June 2.\"");
+    assert_holds("the summary", &alone, &["tool: order_part ok", "June 3", "July 20"]);
+    assert_eq!(digest, "caller: \"I need the part by June 3.\"\nassistant: \"It comes on July 20 for 99 euros.\"");
 }

@@ -120,6 +120,7 @@ impl Scale<'_> {
             Some(Word::Date) => self.hard(word, 25),
             Some(Word::Unit) if counted => self.term(word, SOFT),
             Some(Word::Act) => self.soft(word, 12),
+            Some(Word::Topic) => self.soft(word, 8),
             Some(Word::Outcome) => self.soft(word, 20),
             // Transcripts have no question marks: "like which account would you like".
             Some(Word::Ask) => self.weight.is_question |= self.weight.words <= 3,
