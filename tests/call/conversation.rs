@@ -7,7 +7,9 @@ use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::conversation::ConversationErrorKind::InUse;
 use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
+use verbale::model::{
+    Failure, Inference, ModelRequest, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
+};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
 
 use crate::support::{Scripted, Step, builder, calls, pass, read, shown, turn, words};
@@ -203,7 +205,12 @@ async fn each_reply_has_a_turn_record() {
     // A retry sends the same prompt.
     let hash = |index: usize| requests[index]["promptHash"].as_str().unwrap();
     assert!(hash(0) == hash(1) && hash(1) != hash(2));
-    assert_eq!(hash(0), &model.requests()[0].fingerprint()[..16]);
+    // The log has no tools and settings, so they have a hash of their own.
+    let sent = model.requests().swap_remove(0);
+    let prompt = ModelRequest { tools: Arc::default(), inference: Inference::default(), ..sent.clone() };
+    assert_eq!(hash(0), &prompt.fingerprint()[..16]);
+    let settings = ModelRequest { tools: sent.tools, inference: sent.inference, ..ModelRequest::default() };
+    assert_eq!(requests[0]["settingsHash"], settings.fingerprint()[..16]);
     // Only the first request names the model, which is the same for all.
     assert_eq!(requests.iter().filter(|request| request.get("model").is_some()).count(), 1);
 

@@ -80,6 +80,20 @@ pub async fn play(log: Arc<dyn CallLog>) {
     std::mem::forget(call);
 }
 
+/// Plays a call in which the caller says these lines, and the model the same to each.
+pub async fn play_lines(log: Arc<dyn CallLog>, id: &str, lines: &[String]) {
+    let (writer, task) = LogWriter::new(log, WriterSettings::default());
+    tokio::spawn(task.run());
+    let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));
+    let model = scripted(lines.iter().map(|_| ScriptedReply::text("I see.").usage(190, 18)));
+    let call = open(&writer, &clock, id, model);
+    for line in lines {
+        ask(&call, line, None).await;
+    }
+    call.close("hangup", IN_TIME).await.unwrap();
+    assert_eq!(writer.flush(IN_TIME).await, []);
+}
+
 /// Plays a call in which the caller, the model and the tools say the same words in each turn.
 pub async fn play_turns(log: Arc<dyn CallLog>, id: &str, turns: usize, words: &str) {
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));

@@ -265,6 +265,22 @@ async fn interrupted_change_can_be_repeated() {
     assert_eq!(fs::read_to_string(folder.path().join("calls.csv")).unwrap().matches("ferry-3,").count(), 2);
 }
 
+/// The memory has no room for all values, so the first ones are gone.
+#[tokio::test(start_paused = true)]
+async fn value_that_was_said_again_is_a_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = std::sync::Arc::new(JsonLines::new(folder.path().join("calls")));
+    let line = |turn: usize| {
+        let codes: Vec<String> = (1..=8).map(|code| format!("KX{}{code}-B", 100 + turn)).collect();
+        format!("My booking numbers are {}.", codes.join(", "))
+    };
+    let lines: Vec<String> = (0..90).map(line).chain([line(0)]).collect();
+    calls::play_lines(log, "lost", &lines).await;
+    let why = shown(&run(folder.path(), "verbale why lost --log jsonl:calls"));
+    assert!(why.contains("the caller said a value again, which the prompt had no more since turn "), "{why}");
+    assert!(!why.contains("KX100"), "{why}");
+}
+
 /// The limit of a file's size kills the export, as `kill -9` would.
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
