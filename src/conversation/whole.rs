@@ -24,7 +24,7 @@ impl Conversation {
     /// plus `afterMs` of one of its requests. Returns it, and whether its instructions, memory and window have the recorded
     /// hash, if there is one. Returns `None` if no request in memory was sent at that time.
     ///
-    /// The messages are those of that time, and the rest is this conversation's [configuration](Config). So it tells a
+    /// The messages are those of that time, and the rest is this conversation's [configuration](super::Config). So it tells a
     /// [restored](Self::from_manager) call what the model got, if the call had the same limits, facts and policy. Messages
     /// that were edited later, or whose contents were removed, make the hash another one. The hash does not cover tools and
     /// inference settings. Takes time in proportion to the conversation.

@@ -207,9 +207,13 @@ async fn each_reply_has_a_turn_record() {
     assert!(hash(0) == hash(1) && hash(1) != hash(2));
     // The log has no tools and settings, so they have a hash of their own.
     let sent = model.requests().swap_remove(0);
-    let prompt = ModelRequest { tools: Arc::default(), inference: Inference::default(), ..sent.clone() };
+    let mut prompt = sent.clone();
+    prompt.tools = Arc::default();
+    prompt.inference = Inference::default();
     assert_eq!(hash(0), &prompt.fingerprint()[..16]);
-    let settings = ModelRequest { tools: sent.tools, inference: sent.inference, ..ModelRequest::default() };
+    let mut settings = ModelRequest::default();
+    settings.tools = sent.tools;
+    settings.inference = sent.inference;
     assert_eq!(requests[0]["settingsHash"], settings.fingerprint()[..16]);
     // Only the first request names the model, which is the same for all.
     assert_eq!(requests.iter().filter(|request| request.get("model").is_some()).count(), 1);

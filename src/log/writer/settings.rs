@@ -170,7 +170,6 @@ impl WriterSettings {
 
     /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
     /// takes longer has failed and is retried.
-    #[doc(hidden)]
     #[must_use]
     pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
@@ -180,7 +179,6 @@ impl WriterSettings {
     /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
     /// failure in a row. After failures that need an operator, the wait grows to 30 s. While a flush waits, it is at
     /// most 1 s.
-    #[doc(hidden)]
     #[must_use]
     pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
         (self.backoff, self.max_backoff) = (first, longest);
