@@ -45,8 +45,6 @@ pub struct Request {
     pub memory_covers: Option<u32>,
     /// The hash of instructions, memory and window.
     pub prompt_hash: Option<String>,
-    /// The hash of tools and inference settings.
-    pub settings_hash: Option<String>,
     pub switches: Vec<String>,
     pub repairs: Vec<String>,
 }

@@ -89,9 +89,6 @@ pub(crate) struct RequestRecord {
     /// prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<Text>,
-    /// The first 8 bytes of the SHA-256 of the tools and the inference settings, in hexadecimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings_hash: Option<Text>,
     /// The switches to another model before the answer, such as `model-a -> model-b: throttled`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<Text>,
@@ -104,10 +101,9 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Records the hashes of the prompt and of the settings: the first 16 digits of their fingerprints.
-    pub fn set_hashes(&mut self, prompt: &str, settings: &str) {
-        let start = |fingerprint: &str| fingerprint.get(..16).map(Text::from);
-        (self.prompt_hash, self.settings_hash) = (start(prompt), start(settings));
+    /// Records the hash of the prompt: the first 16 digits of its fingerprint.
+    pub fn set_prompt_hash(&mut self, prompt: &str) {
+        self.prompt_hash = prompt.get(..16).map(Text::from);
     }
 
     /// The approximate size of the record in bytes.

@@ -37,15 +37,13 @@ impl ModelRequest {
         hasher.sha.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns two fingerprints: of the prompt without tools and inference settings, and of these alone. A log has all of
-    /// the prompt, and none of the settings.
-    pub(crate) fn split_fingerprint(&mut self) -> (String, String) {
+    /// Returns the fingerprint of the prompt without tools and inference settings. A log has all of the prompt, and none of
+    /// the settings.
+    pub(crate) fn prompt_fingerprint(&mut self) -> String {
         let (tools, inference) = (std::mem::take(&mut self.tools), std::mem::take(&mut self.inference));
-        let prompt = self.fingerprint();
-        let settings = Self { tools, inference, ..Self::default() };
-        let of_settings = settings.fingerprint();
-        (self.tools, self.inference) = (settings.tools, settings.inference);
-        (prompt, of_settings)
+        let fingerprint = self.fingerprint();
+        (self.tools, self.inference) = (tools, inference);
+        fingerprint
     }
 }
 

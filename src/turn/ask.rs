@@ -97,8 +97,8 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
             ),
         }
     }
-    let (prompt, settings) = request.split_fingerprint();
-    host.with(|core| core.record_request(id, |record| record.set_hashes(&prompt, &settings)));
+    let prompt = request.prompt_fingerprint();
+    host.with(|core| core.record_request(id, |record| record.set_prompt_hash(&prompt)));
     let mut generation = model.generate(request);
     let (mut received, mut has_begun) = (Partial::default(), false);
     loop {

@@ -38,7 +38,7 @@ pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Opti
     for (known, first_ms) in attempts {
         let mut core = core_at(then.clone(), known.clone(), first_ms);
         let Some((mut request, _)) = core.prompt() else { continue };
-        let (hash, _) = request.split_fingerprint();
+        let hash = request.prompt_fingerprint();
         let is_same = sent_hash.as_ref().map(|sent| hash.starts_with(sent.as_str()));
         (request.tools, request.inference) = (setup.tools.specs(), setup.inference.clone());
         if is_same != Some(false) {

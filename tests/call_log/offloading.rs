@@ -383,7 +383,8 @@ async fn shared_content_is_deleted_with_its_last_call() {
     log.erase_call(&other).await.unwrap();
     assert!(!table_contains(&client, PROMPT).await && !table_contains(&client, "08-15").await);
     let left: Vec<_> = items(&client).await.iter().map(|item| item["entity"].as_s().unwrap().clone()).collect();
-    assert!(left.iter().all(|entity| entity == "erased"), "{left:?}");
+    // A use remains without contents, until it expires or a sweep has deleted what came late.
+    assert!(left.iter().all(|entity| entity == "erased" || entity == "use"), "{left:?}");
 
     // A message after the next one is stored after the mark but not read. A sweep removes it and its contents.
     put(&log, &other, &[large(9, 1, "too late")]).await;

@@ -49,7 +49,6 @@ pub struct Prompt {
     started_ms: i64,
     model: Option<String>,
     sent_hash: Option<String>,
-    settings_hash: Option<String>,
     /// Whether the rebuilt prompt has the hash of the one that was sent.
     is_same: Option<bool>,
     rebuilt: ModelRequest,
@@ -70,7 +69,7 @@ impl At {
         let requests = sent.iter().filter(|(number, ..)| *number == turn).count();
         let until = sent.iter().take_while(|(number, at, ..)| (*number, *at) <= (turn, request));
         let model = until.filter_map(|(.., record)| record.model.clone()).last();
-        let (sent_hash, settings_hash) = (record.prompt_hash.clone(), record.settings_hash.clone());
+        let sent_hash = record.prompt_hash.clone();
         let rebuilt = |conversation| Conversation::from_manager(call_id.clone(), conversation).prompt_at(sent_ms);
         let is_same = rebuilt(conversation).and_then(|(_, is_same)| is_same);
         let (rebuilt, _) = rebuilt(masked.restore()).ok_or_else(|| {
@@ -79,7 +78,7 @@ impl At {
             );
             Failure::NotFound(text)
         })?;
-        Ok(Prompt { turn, request, requests, sent_ms, started_ms, model, sent_hash, settings_hash, is_same, rebuilt })
+        Ok(Prompt { turn, request, requests, sent_ms, started_ms, model, sent_hash, is_same, rebuilt })
     }
 
     fn not_found(self, call_id: &CallId, turns: &Turns) -> Failure {
@@ -113,7 +112,6 @@ struct Printed<'a> {
     sent_ms: i64,
     model: &'a Option<String>,
     prompt_hash: &'a Option<String>,
-    settings_hash: &'a Option<String>,
     is_same: Option<bool>,
     system: &'a [Text],
     late_system: &'a [Text],
@@ -134,7 +132,6 @@ impl Prompt {
             sent_ms: self.sent_ms,
             model: &self.model,
             prompt_hash: &self.sent_hash,
-            settings_hash: &self.settings_hash,
             is_same: self.is_same,
             system: &self.rebuilt.system,
             late_system: &self.rebuilt.late_system,
@@ -160,7 +157,7 @@ impl Prompt {
             )?,
             None => writeln!(out, "the log has no hash of the prompt that was sent")?,
         }
-        writeln!(out, "tools and settings are not in the log{}", self.settings())?;
+        writeln!(out, "tools and settings are not in the log")?;
         self.part(out, "instructions", &self.rebuilt.system)?;
         self.part(out, "later instructions", &self.rebuilt.late_system)?;
         self.part(out, "memory", self.rebuilt.memory.as_slice())?;
@@ -168,10 +165,6 @@ impl Prompt {
         let mut shown = Shown { out, started_ms: self.started_ms, turns: &mut 0 };
         self.rebuilt.messages.iter().try_for_each(|message| shown.of_prompt(message))?;
         Ok(self.status())
-    }
-
-    fn settings(&self) -> String {
-        self.settings_hash.as_deref().map_or_else(String::new, |hash| format!("; their hash is {}", visible(hash)))
     }
 
     fn part(&self, out: &mut dyn Write, title: &str, texts: &[Text]) -> Result<(), Failure> {

@@ -164,7 +164,7 @@ async fn failure_before_the_answer_switches_at_once() {
     }
     // A stream that ends without a stop failed too.
     let model = FallbackModel::new(Scripted::new("a", [vec![]])).or_else(Scripted::new("b", []));
-    assert_eq!(ask(&model).await, ["a -> b: truncated", "b", STOP]);
+    assert_eq!(ask(&model).await, ["a -> b: malformed", "b", STOP]);
 }
 
 #[tokio::test(start_paused = true)]
