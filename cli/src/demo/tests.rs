@@ -341,7 +341,7 @@ fn output_has_a_line_for_each_turn() {
       caller: "Yes, it is P as in Paul, four four seven one nine."
       assistant: "I see two adults and one car on Friday, October 24th, with the ferry at 8:40. I can offer Saturday at 7:15, Saturday"
       caller: "Saturday at ten thirty is perfect."
-      assistant: "Saturday, October 25th, at 10:30 it is. … May I charge the card that you booked with?"
+      assistant: "Saturday, October 25th, at 10:30 it is."
       caller: "that is less than I feared, yes, the card that ends in 2208."
       assistant: "The card ending in 2208 was charged 12 euros and 50 cents. Is the car still the same one?"
 
