@@ -88,13 +88,13 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     conversation.edit(|edit| {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
+        edit.add_system("The office closes at six.").unwrap();
         let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
         assert_eq!(
             edit.set_data(&unknown, "ticket", 7).unwrap_err().kind(),
             verbale::conversation::ConversationErrorKind::NotFound
         );
     });
-    conversation.add_system("The office closes at six.").unwrap();
     let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
     prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
     turn(&call, "My balance?").await;
