@@ -7,9 +7,7 @@ use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::conversation::ConversationErrorKind::InUse;
 use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::model::{
-    Failure, Inference, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
-};
+use verbale::model::{Failure, Inference, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
 
 use crate::support::{Scripted, Step, builder, calls, pass, read, shown, turn, words};
