@@ -5,11 +5,11 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use verbale::bedrock::{BedrockMessage, converse_input, validate};
+use verbale::bedrock::{converse_input, validate};
 use verbale::conversation::{Conversation, ToolOutcome};
 use verbale::log::{CallId, Day, LogError, LoggedCall};
 use verbale::model::ModelRequest;
-use verbale::{Content, MessageWrapper, MessagesManager};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage};
 
 use crate::calls::{Calls, Found};
 use crate::command::json_line;
@@ -142,19 +142,21 @@ fn problems_of(call_id: &CallId, call: LoggedCall) -> Vec<Problem> {
         );
     }
     let has_ended = call.ended.is_some();
+    let conversation = Conversation::from_manager(call_id.clone(), call.restore());
     if has_ended {
-        for tool in untold(call_id, &call) {
+        for tool in untold(&conversation) {
             found(
                 "untold",
                 format!("the caller may not know the outcome of the tool {tool}: no answer to it was heard to its end"),
             );
         }
     }
-    let conversation: MessagesManager<BedrockMessage> = call.restore();
-    for left_out in conversation.left_out() {
-        found("leftOut", format!("{} is left out: {}", place(left_out.position), left_out.reason));
-    }
-    for (tool, outcome) in outcomes(&conversation) {
+    conversation.read(|manager| {
+        for left_out in manager.left_out() {
+            found("leftOut", format!("{} is left out: {}", place(left_out.position), left_out.reason));
+        }
+    });
+    for (tool, outcome) in conversation.read(outcomes) {
         match outcome {
             None if has_ended => {
                 found("noOutcome", format!("a call of the tool {tool} has no result, and the call has ended"))
@@ -165,7 +167,7 @@ fn problems_of(call_id: &CallId, call: LoggedCall) -> Vec<Problem> {
             _ => {}
         }
     }
-    match refusals(&conversation) {
+    match conversation.read(refusals) {
         Ok(rules) => {
             rules.into_iter().for_each(|text| found("refused", format!("Bedrock would refuse the window: {text}")))
         }
@@ -175,17 +177,12 @@ fn problems_of(call_id: &CallId, call: LoggedCall) -> Vec<Problem> {
 }
 
 /// Returns the tools that acted, and of whose outcome the caller was not told.
-pub fn untold(call_id: &CallId, call: &LoggedCall) -> Vec<String> {
-    let mut calls = call.records.iter().flat_map(|record| record.contents().iter()).filter_map(Content::as_tool_call);
-    if !calls.any(|call| call.idempotency_key().is_some()) {
-        return Vec::new();
-    }
-    let conversation = Conversation::from_manager(call_id.clone(), call.clone().restore());
+pub fn untold(conversation: &Conversation) -> Vec<String> {
     conversation.untold_acts().iter().map(|call| visible(call.name().as_str())).collect()
 }
 
 /// Returns the tool of each tool call and its outcome, in order.
-fn outcomes(conversation: &MessagesManager<BedrockMessage>) -> Vec<(String, Option<ToolOutcome>)> {
+fn outcomes(conversation: &MessagesManager<PlainMessage>) -> Vec<(String, Option<ToolOutcome>)> {
     let mut outcomes: Vec<(String, Option<ToolOutcome>)> = Vec::new();
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     for message in conversation.meta_messages() {
@@ -205,7 +202,7 @@ fn outcomes(conversation: &MessagesManager<BedrockMessage>) -> Vec<(String, Opti
 }
 
 /// Returns the rules that the window breaks, as Bedrock words them.
-fn refusals(conversation: &MessagesManager<BedrockMessage>) -> Result<Vec<String>, String> {
+fn refusals(conversation: &MessagesManager<PlainMessage>) -> Result<Vec<String>, String> {
     let window: Vec<_> = conversation.messages().map(|message| message.message().clone()).collect();
     if window.is_empty() {
         return Ok(Vec::new());

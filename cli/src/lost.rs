@@ -5,7 +5,7 @@ use verbale::memory::{Fact, FactFinder, FactSource, RuleFactFinder};
 use verbale::message::Timing;
 use verbale::{Message, MessageWrapper, PlainMessage, Role};
 
-use crate::turns::Turns;
+use crate::turns::{Sent, Turns};
 
 /// A value that was said again. The value itself is not kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,13 +32,8 @@ pub fn lost_values(conversation: &Conversation, turns: &Turns) -> Vec<Lost> {
         said_by_caller(&messages)
     });
     let mut lost: Vec<Lost> = Vec::new();
-    let mut covers = None;
-    for (turn, _, sent_ms, request) in turns.requests() {
-        if request.memory_covers.is_none() || request.memory_covers == covers {
-            continue;
-        }
-        covers = request.memory_covers;
-        let before = |said: &&Said| said.seq <= covers.unwrap_or_default();
+    for Sent { turn, request, sent_ms, .. } in turns.requests().filter(|sent| sent.is_after_cut) {
+        let before = |said: &&Said| Some(said.seq) <= request.memory_covers;
         let Some((prompt, _)) = conversation.prompt_at(sent_ms) else { continue };
         let window = prompt.messages.iter().flat_map(|message| message.contents().texts());
         let text: String = prompt.memory.iter().chain(window).map(|text| text.as_str().to_lowercase() + "\n").collect();
@@ -46,7 +41,7 @@ pub fn lost_values(conversation: &Conversation, turns: &Turns) -> Vec<Lost> {
             let again = said.iter().find(|again| again.at_ms > sent_ms && again.value == gone.value);
             let Some(Said { message, at_ms, .. }) = again else { continue };
             if lost.iter().all(|known| known.message != *message) {
-                lost.push(Lost { message: *message, at_ms: *at_ms, turn });
+                lost.push(Lost { message: *message, at_ms: *at_ms, turn: turn.number });
             }
         }
     }

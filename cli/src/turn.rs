@@ -62,6 +62,11 @@ impl Turn {
         turns
     }
 
+    /// Returns when a request of the turn was sent.
+    pub fn sent_ms(&self, request: &Request) -> i64 {
+        self.start_ms.saturating_add(request.after_ms)
+    }
+
     /// Describes the turn on one line: its number, its end, its times, its tokens and its failures.
     pub fn words(&self, number: u32) -> String {
         let mut parts = vec![format!(

@@ -23,6 +23,18 @@ pub struct Numbered {
     pub gap: Option<Gap>,
 }
 
+/// A request, and where the call has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent<'t> {
+    pub turn: &'t Numbered,
+    /// The requests of a turn count from 1.
+    pub number: usize,
+    pub request: &'t Request,
+    pub sent_ms: i64,
+    /// Whether its memory covers other messages than that of the request before.
+    pub is_after_cut: bool,
+}
+
 /// The silence between the caller's last word and the first word of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
@@ -64,12 +76,14 @@ impl Turns {
         Self(turns)
     }
 
-    /// Iterates over the requests: the number of the turn, that of the request in it, when it was sent, and its record.
-    pub fn requests(&self) -> impl Iterator<Item = (u32, usize, i64, &Request)> {
-        self.0.iter().flat_map(|Numbered { number, turn, .. }| {
-            let sent_ms = |request: &Request| turn.start_ms.saturating_add(request.after_ms);
-            let numbered = (1..).zip(&turn.requests);
-            numbered.map(move |(request, record)| (*number, request, sent_ms(record), record))
+    /// Iterates over the requests.
+    pub fn requests(&self) -> impl Iterator<Item = Sent<'_>> {
+        let mut covers = None;
+        let all = self.0.iter().flat_map(|turn| (1..).zip(&turn.turn.requests).map(move |sent| (turn, sent)));
+        all.map(move |(turn, (number, request))| {
+            let is_after_cut = request.memory_covers.is_some() && request.memory_covers != covers;
+            covers = request.memory_covers.or(covers);
+            Sent { turn, number, request, sent_ms: turn.turn.sent_ms(request), is_after_cut }
         })
     }
 
@@ -79,6 +93,11 @@ impl Turns {
         gaps.sort_by_key(|(gap_ms, turn)| (*gap_ms, std::cmp::Reverse(turn.number)));
         gaps
     }
+}
+
+/// Returns whether an assistant's message is a fixed sentence, such as one that fills a silence, and no answer of the model.
+pub fn is_fixed(message: &Message) -> bool {
+    message.metadata().has(Attribute::Hardcoded) && message.metadata().timing(Timing::LlmEnd).is_none()
 }
 
 /// Returns the value that so many percent of the sorted values do not exceed, by nearest rank.
@@ -97,9 +116,7 @@ impl Spoken {
                 self.caller.extend(parts.map(|part| (part.created_ms(), end_ms(part))));
             }
             Role::Assistant if message.contents().texts().next().is_some() => {
-                // A fixed sentence, such as one that fills a silence, is no answer of the model.
-                let is_fixed = message.metadata().has(Attribute::Hardcoded) && timing(Timing::LlmEnd).is_none();
-                let Some(asked_ms) = timing(Timing::LlmStart).filter(|_| !is_fixed) else { return };
+                let Some(asked_ms) = timing(Timing::LlmStart).filter(|_| !is_fixed(message)) else { return };
                 let heard_ms =
                     [Timing::PlayStart, Timing::LlmFirstToken, Timing::Creation].into_iter().find_map(timing);
                 self.assistant.push((asked_ms, heard_ms.unwrap_or(asked_ms)));
@@ -125,9 +142,7 @@ impl Spoken {
 impl Numbered {
     /// Returns the largest part of the gap, in words, and what makes it shorter.
     pub fn slowness(&self, gap: Gap) -> (String, &'static str) {
-        let start_ms = self.turn.start_ms;
-        let began_ms = |request: &Request| start_ms.saturating_add(request.after_ms);
-        let answered_ms = |request: &Request| Some(began_ms(request).saturating_add(request.first_token_ms?));
+        let answered_ms = |request: &Request| Some(self.turn.sent_ms(request).saturating_add(request.first_token_ms?));
         let requests = &self.turn.requests;
         let answering =
             requests.iter().rposition(|request| answered_ms(request).is_some_and(|at_ms| at_ms <= gap.until_ms));
@@ -145,7 +160,7 @@ impl Numbered {
                 tools_ms += all_ms - took_ms;
             }
         }
-        let before_ms = start_ms.saturating_sub(gap.from_ms);
+        let before_ms = self.turn.start_ms.saturating_sub(gap.from_ms);
         let speech_ms = gap.until_ms.saturating_sub(answered_ms(request).unwrap_or(gap.until_ms));
         let most = [failed_ms, model_ms, tools_ms, before_ms, speech_ms].into_iter().max().unwrap_or_default();
         let took = lasting(most);

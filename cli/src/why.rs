@@ -5,11 +5,10 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use verbale::bedrock::BedrockMessage;
 use verbale::conversation::{Conversation, ToolOutcome};
-use verbale::log::{CallHeader, CallId, LoggedCall};
+use verbale::log::CallHeader;
 use verbale::message::{Attribute, Timing};
-use verbale::{Content, Message, MessageWrapper, MessagesManager};
+use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage};
 
 use crate::check::untold;
 use crate::command::json_line;
@@ -59,8 +58,9 @@ pub struct Cause {
 /// Explains the call. Returns the exit status.
 pub async fn run(arguments: Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let (call_id, call) = arguments.log.read(arguments.call).await?;
-    let started_ms = started_ms(&call);
-    let (turns, causes) = explain(&call_id, call);
+    let (header, started_ms) = (call.header.clone(), started_ms(&call));
+    let conversation = Conversation::from_manager(call_id, call.restore());
+    let (turns, causes) = explain(&conversation, header.as_ref(), started_ms);
     for cause in &causes {
         if arguments.json {
             json_line(out, cause)?;
@@ -86,21 +86,17 @@ pub fn slowest(turns: &Turns) -> Option<(i64, &Numbered)> {
 }
 
 /// Returns the turns of a call, and what went wrong, in the order of time.
-pub fn explain(call_id: &CallId, call: LoggedCall) -> (Turns, Vec<Cause>) {
-    let started_ms = started_ms(&call);
-    let ended_ms = call.header.as_ref().and_then(CallHeader::call_end).map(|end| end.at_ms);
-    let untold = ended_ms.map(|ended_ms| (ended_ms, untold(call_id, &call)));
-    let rebuilding = Conversation::from_manager(call_id.clone(), call.clone().restore());
-    let conversation: MessagesManager<BedrockMessage> = call.restore();
-    let turns = Turns::of(&conversation);
-    let mut causes = causes_of(&conversation, &turns, started_ms);
-    for (ended_ms, tool) in
-        untold.into_iter().flat_map(|(at_ms, tools)| tools.into_iter().map(move |tool| (at_ms, tool)))
-    {
-        let what = format!("the call ended, and no answer about the tool {tool}, which acted, was heard to its end");
-        causes.add(ended_ms, what, "tell the caller the outcome: they may not know it");
+pub fn explain(conversation: &Conversation, header: Option<&CallHeader>, started_ms: i64) -> (Turns, Vec<Cause>) {
+    let turns = conversation.read(Turns::of);
+    let mut causes = conversation.read(|manager| causes_of(manager, &turns, started_ms));
+    if let Some(end) = header.and_then(CallHeader::call_end) {
+        for tool in untold(conversation) {
+            let what =
+                format!("the call ended, and no answer about the tool {tool}, which acted, was heard to its end");
+            causes.add(end.at_ms, what, "tell the caller the outcome: they may not know it");
+        }
     }
-    for Lost { message, at_ms, turn } in lost_values(&rebuilding, &turns) {
+    for Lost { message, at_ms, turn } in lost_values(conversation, &turns) {
         causes.1 = Some(message);
         let what = format!("the caller said a value again, which the prompt had no more since turn {turn}");
         causes.add(
@@ -113,7 +109,7 @@ pub fn explain(call_id: &CallId, call: LoggedCall) -> (Turns, Vec<Cause>) {
     (turns, causes.0)
 }
 
-fn causes_of(conversation: &MessagesManager<BedrockMessage>, turns: &Turns, started_ms: i64) -> Causes {
+fn causes_of(conversation: &MessagesManager<PlainMessage>, turns: &Turns, started_ms: i64) -> Causes {
     let mut causes = Causes::default();
     let mut asked_ms = HashMap::new();
     let slowest = slowest(turns).map(|(_, turn)| turn.number);
@@ -168,14 +164,10 @@ impl Causes {
         }
         for request in &turn.requests {
             for switch in &request.switches {
-                self.add(turn.start_ms + request.after_ms, format!("another model answered: {}", visible(switch)), "");
+                self.add(turn.sent_ms(request), format!("another model answered: {}", visible(switch)), "");
             }
             for repair in &request.repairs {
-                self.add(
-                    turn.start_ms + request.after_ms,
-                    format!("the request was repaired: {}", visible(repair)),
-                    "",
-                );
+                self.add(turn.sent_ms(request), format!("the request was repaired: {}", visible(repair)), "");
             }
         }
         if turn.fillers > 0 {

@@ -83,7 +83,6 @@ impl Conversation {
 
 async fn make(conversation: Conversation, summarizing: Summarizing, config: Config, is_paused: bool) {
     let started = Instant::now();
-    let deadline = TIMEOUT;
     let made = if is_paused {
         None
     } else {
@@ -91,12 +90,12 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         // In a task of its own, a panic counts as a failure.
         let task = tokio::spawn(async move { summarizer.summarize(&summarizing).await });
         let stop = StopOnDrop(task.abort_handle());
-        let made = timeout(deadline, task).await;
+        let made = timeout(TIMEOUT, task).await;
         drop(stop);
         Some(match made {
             Ok(Ok(made)) => made,
             Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
-            Err(_) => Err(error(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after: deadline })),
+            Err(_) => Err(error(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after: TIMEOUT })),
         })
     };
     conversation.with_state(|state| {

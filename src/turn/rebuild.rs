@@ -17,13 +17,10 @@ use crate::model::{ModelRequest, NoResult, Tool, ToolSpec};
 pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Option<(ModelRequest, Option<bool>)> {
     let messages = || manager.all().map(PlainMessage::message);
     let turns = || messages().filter_map(|message| message.metadata().turn()).flat_map(with_earlier);
-    let sent = |turn: &TurnRecord| -> Vec<(i64, RequestRecord)> {
-        let at_ms = |request: &RequestRecord| turn.start_ms.saturating_add(request.after_ms);
-        turn.requests.iter().map(|request| (at_ms(request), request.clone())).collect()
-    };
-    let requests: Vec<(i64, RequestRecord)> = turns().flat_map(sent).collect();
-    let first_ms = requests.iter().map(|(at_ms, _)| *at_ms).min()?;
-    let sent_hash = requests.into_iter().find(|(at_ms, _)| *at_ms == asked_ms)?.1.prompt_hash;
+    let at_ms = |turn: &TurnRecord, request: &RequestRecord| turn.start_ms.saturating_add(request.after_ms);
+    let requests = || turns().flat_map(|turn| turn.requests.iter().map(move |request| (at_ms(turn, request), request)));
+    let first_ms = requests().map(|(at_ms, _)| at_ms).min()?;
+    let (_, sent) = requests().find(|(at_ms, _)| *at_ms == asked_ms)?;
 
     let then = manager.rewritten(|message| message.as_asked(asked_ms).map(|message| without_late(message, asked_ms)));
     let calls: Vec<&ToolCall> = messages().flat_map(Message::contents).filter_map(Content::as_tool_call).collect();
@@ -39,7 +36,7 @@ pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Opti
         let mut core = core_at(then.clone(), known.clone(), first_ms);
         let Some((mut request, _)) = core.prompt() else { continue };
         let hash = request.prompt_fingerprint();
-        let is_same = sent_hash.as_ref().map(|sent| hash.starts_with(sent.as_str()));
+        let is_same = sent.prompt_hash.as_ref().map(|sent| hash.starts_with(sent.as_str()));
         (request.tools, request.inference) = (setup.tools.specs(), setup.inference.clone());
         if is_same != Some(false) {
             return Some((request, is_same));

@@ -1,10 +1,9 @@
 //! [`Page`]: what the page shows, ready for its template.
 
 use askama::Template;
-use verbale::bedrock::BedrockMessage;
 use verbale::conversation::Conversation;
 use verbale::log::{CallHeader, CallId, LoggedCall};
-use verbale::{MessageWrapper, MessagesManager};
+use verbale::{MessageWrapper, PlainMessage};
 
 use super::chart::{BARS_HEIGHT, Bars, Timeline, Value};
 use super::parts::{Parts, Row};
@@ -43,14 +42,15 @@ pub struct Known {
 impl Page {
     pub fn new(call_id: &CallId, call: LoggedCall, known: Known) -> Self {
         let (header, started_ms) = (call.header.clone(), started_ms(&call));
-        let rebuilding = Conversation::from_manager(call_id.clone(), call.clone().restore());
-        let (turns, causes) = explain(call_id, call.clone());
-        let conversation: MessagesManager<BedrockMessage> = call.restore();
+        let conversation = Conversation::from_manager(call_id.clone(), call.restore());
+        let (turns, causes) = explain(&conversation, header.as_ref(), started_ms);
         let mut parts = Parts::new(started_ms);
-        let messages = conversation.meta_messages().iter().map(MessageWrapper::message);
-        for (index, message) in messages.enumerate().filter(|(_, message)| !message.is_fake()) {
-            parts.message(index, message, turns.0.iter().filter(|turn| turn.message == index));
-        }
+        conversation.read(|manager| {
+            let messages = manager.meta_messages().iter().map(PlainMessage::message);
+            for (index, message) in messages.enumerate().filter(|(_, message)| !message.is_fake()) {
+                parts.message(index, message, turns.0.iter().filter(|turn| turn.message == index));
+            }
+        });
         parts.end();
         for row in parts.rows.iter_mut().filter(|row| row.is_first) {
             row.cause = causes.iter().position(|cause| cause.message == Some(row.message));
@@ -58,13 +58,14 @@ impl Page {
         let has_row = |index: &usize| parts.rows.iter().any(|row| row.is_first && row.message == *index);
         let link = |cause: &Cause| cause.message.filter(has_row);
         let causes = causes.into_iter().map(|cause| (since(started_ms, cause.at_ms), link(&cause), cause)).collect();
-        let left_out = conversation.left_out().iter().map(|left| Row {
-            who: "left out",
-            text: format!("{}: {}", place(left.position), visible(&left.reason)),
-            ..Row::default()
+        conversation.read(|manager| {
+            parts.rows.extend(manager.left_out().iter().map(|left| Row {
+                who: "left out",
+                text: format!("{}: {}", place(left.position), visible(&left.reason)),
+                ..Row::default()
+            }));
         });
-        parts.rows.extend(left_out);
-        let prompts = Prompts::new(&rebuilding, &turns);
+        let prompts = Prompts::new(&conversation, &turns);
         let facts = facts(header.as_ref(), started_ms, &turns, &prompts, known.prices);
         let budget = known.budget.map(|budget| (budget as f64, "dashed", format!("the budget, {budget} tokens")));
         Self {

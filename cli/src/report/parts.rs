@@ -7,10 +7,10 @@ use verbale::message::{Attribute, Text, Timing, ToolCallId};
 use verbale::{Content, Message, Role};
 
 use super::chart::{Block, Mark};
-use crate::show::outcome;
+use crate::show::{called, returned};
 use crate::text::{start_of, visible};
 use crate::time::since;
-use crate::turns::Numbered;
+use crate::turns::{Numbered, is_fixed};
 
 /// The columns of a text that a pointer or a screen reader shows. The transcript has all of it.
 const TITLE: usize = 80;
@@ -96,7 +96,7 @@ impl Parts {
                     ToolOutcome::Succeeded => "done",
                     _ => "failed",
                 };
-                let text = format!("{}: {}", visible(result.name().as_str()), outcome(result));
+                let text = returned(result);
                 let called = self.open.remove(result.tool_call_id());
                 let (called_ms, _) = called.unwrap_or((part.created_ms(), index));
                 self.block(3, class, (called_ms, part.created_ms()), index, &text);
@@ -118,17 +118,15 @@ impl Parts {
         }
         let created_ms = message.metadata().timing(Timing::Creation).unwrap_or(at_ms);
         for call in message.contents().iter().filter_map(Content::as_tool_call) {
-            let arguments = serde_json::to_string(call.arguments()).unwrap_or_default();
-            let text = format!("{} {}", visible(call.name().as_str()), visible(&arguments));
             self.open.insert(call.id().clone(), (created_ms, index));
-            self.row(index, created_ms, "tool", text);
+            self.row(index, created_ms, "tool", called(call));
         }
     }
 
     /// The audio of a message: the heard part, and the rest if it was cut.
     fn speech(&mut self, index: usize, message: &Message, start_ms: i64) {
         let metadata = message.metadata();
-        if metadata.has(Attribute::Hardcoded) && metadata.timing(Timing::LlmEnd).is_none() {
+        if is_fixed(message) {
             self.mark('F', start_ms, index, "a fixed sentence");
         }
         let Some(end_ms) = metadata.timing(Timing::PlayEnd) else { return };
@@ -155,7 +153,7 @@ impl Parts {
         let title = format!("turn {number}, the model: {}", visible(&turn.end));
         self.block(1, class, (turn.start_ms, thinking_ms), index, &title);
         for request in &turn.requests {
-            let at_ms = turn.start_ms.saturating_add(request.after_ms);
+            let at_ms = turn.sent_ms(request);
             if let Some(failure) = &request.failure {
                 self.mark('R', at_ms, index, &format!("turn {number}, a request failed: {}", visible(failure)));
             }

@@ -12,7 +12,7 @@ use verbale::{Message, MessageWrapper, PlainMessage, Role};
 use super::chart::Value;
 use crate::text::visible;
 use crate::turn::Request;
-use crate::turns::{Numbered, Turns};
+use crate::turns::{Sent, Turns};
 
 /// The memory of a prompt, if it is another one than that before.
 #[derive(Debug)]
@@ -40,25 +40,18 @@ pub struct Prompts {
 impl Prompts {
     pub fn new(conversation: &Conversation, turns: &Turns) -> Self {
         let mut prompts = Self::default();
-        let mut covers = None;
-        for turn in &turns.0 {
-            for request in &turn.turn.requests {
-                prompts.usage += usage(request);
-                let is_after_cut = request.memory_covers.is_some() && request.memory_covers != covers;
-                if is_after_cut {
-                    prompts.memory(conversation, turn, request);
-                }
-                covers = request.memory_covers.or(covers);
-                prompts.tokens.extend(bar(turn, request, is_after_cut));
+        for sent in turns.requests() {
+            prompts.usage += usage(sent.request);
+            if sent.is_after_cut {
+                prompts.memory(conversation, sent);
             }
+            prompts.tokens.extend(bar(sent));
         }
-        prompts.summaries = conversation.read(|manager| {
+        conversation.read(|manager| {
             let all = manager.meta_messages().iter().map(PlainMessage::message);
-            let summaries = all.filter(|message| message.role() == Role::Summary).filter_map(written_with);
-            summaries.fold(Usage::default(), |mut sum, usage| {
-                sum += usage;
-                sum
-            })
+            for usage in all.filter(|message| message.role() == Role::Summary).filter_map(written_with) {
+                prompts.summaries += usage;
+            }
         });
         prompts
     }
@@ -77,8 +70,7 @@ impl Prompts {
         format!("{input_tokens} tokens in, {cached}% of them cached, {output_tokens} out")
     }
 
-    fn memory(&mut self, conversation: &Conversation, turn: &Numbered, request: &Request) {
-        let sent_ms = turn.turn.start_ms.saturating_add(request.after_ms);
+    fn memory(&mut self, conversation: &Conversation, Sent { turn, request, sent_ms, .. }: Sent<'_>) {
         let Some((rebuilt, is_same)) = conversation.prompt_at(sent_ms) else { return };
         let Some(text) = rebuilt.memory else { return };
         let before = self.memories.last();
@@ -96,7 +88,7 @@ impl Prompts {
     }
 }
 
-fn bar(turn: &Numbered, request: &Request, is_after_cut: bool) -> Option<Value> {
+fn bar(Sent { turn, request, is_after_cut, .. }: Sent<'_>) -> Option<Value> {
     let input = request.input?;
     let cached = request.cache_read.min(input);
     let cut = match request.memory_covers.filter(|_| is_after_cut) {

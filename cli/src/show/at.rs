@@ -16,8 +16,7 @@ use crate::failure::{DIFFERENT, Failure};
 use crate::redact::Mask;
 use crate::text::{count, visible};
 use crate::time::since;
-use crate::turn::Request;
-use crate::turns::Turns;
+use crate::turns::{Sent, Turns};
 
 /// A request of a turn: `3` is the last one of turn 3, `3.1` its first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,14 +60,15 @@ impl At {
         let masked = mask.apply(call.clone())?;
         let conversation: MessagesManager<PlainMessage> = call.restore();
         let turns = Turns::of(&conversation);
-        let sent: Vec<(u32, usize, i64, &Request)> = turns.requests().collect();
+        let all: Vec<Sent<'_>> = turns.requests().collect();
         let is_asked =
-            |number: u32, request: usize| number == self.turn && self.request.is_none_or(|asked| asked == request);
-        let found = sent.iter().rfind(|(number, request, ..)| is_asked(*number, *request)).copied();
-        let Some((turn, request, sent_ms, record)) = found else { return Err(self.not_found(call_id, &turns)) };
-        let requests = sent.iter().filter(|(number, ..)| *number == turn).count();
-        let until = sent.iter().take_while(|(number, at, ..)| (*number, *at) <= (turn, request));
-        let model = until.filter_map(|(.., record)| record.model.clone()).last();
+            |sent: &Sent<'_>| sent.turn.number == self.turn && self.request.is_none_or(|asked| asked == sent.number);
+        let until = all.iter().rposition(is_asked).and_then(|at| all.get(..=at)).unwrap_or_default();
+        let Some(Sent { turn, number: request, request: record, sent_ms, .. }) = until.last().copied() else {
+            return Err(self.not_found(call_id, &turns));
+        };
+        let (turn, requests) = (turn.number, turn.turn.requests.len());
+        let model = until.iter().rev().find_map(|sent| sent.request.model.clone());
         let sent_hash = record.prompt_hash.clone();
         let rebuilt = |conversation| Conversation::from_manager(call_id.clone(), conversation).prompt_at(sent_ms);
         let is_same = rebuilt(conversation).and_then(|(_, is_same)| is_same);
@@ -83,7 +83,9 @@ impl At {
 
     fn not_found(self, call_id: &CallId, turns: &Turns) -> Failure {
         let turn = self.turn;
-        let text = match (turns.0.last(), turns.requests().filter(|(number, ..)| *number == turn).count()) {
+        let requests: usize =
+            turns.0.iter().filter(|asked| asked.number == turn).map(|asked| asked.turn.requests.len()).sum();
+        let text = match (turns.0.last(), requests) {
             (None, _) => format!("the log has no turns of call {call_id}"),
             (Some(last), 0) => {
                 format!("call {call_id} has no request of turn {turn}; its last turn is {}", last.number)
@@ -98,9 +100,9 @@ impl At {
 pub fn last_memory(call_id: &CallId, call: LoggedCall) -> Option<(u32, Text)> {
     let conversation: MessagesManager<PlainMessage> = call.restore();
     let turns = Turns::of(&conversation);
-    let (turn, _, sent_ms, _) = turns.requests().last()?;
+    let Sent { turn, sent_ms, .. } = turns.requests().last()?;
     let (request, _) = Conversation::from_manager(call_id.clone(), conversation).prompt_at(sent_ms)?;
-    Some((turn, request.memory?))
+    Some((turn.number, request.memory?))
 }
 
 /// A prompt, for programs.

@@ -9,7 +9,7 @@ use clap::Args;
 use verbale::bedrock::BedrockMessage;
 use verbale::log::{CallHeader, CallId, LoggedCall};
 use verbale::message::{Attribute, Outcome, Part, ResultContent, Timing, TurnRecord};
-use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, ToolResult};
+use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, ToolCall, ToolResult};
 
 use crate::command::json_line;
 use crate::failure::{EXIT_STATUS, Failure};
@@ -224,19 +224,8 @@ impl Shown<'_> {
     fn content(&mut self, at_ms: i64, role: Role, content: &Content) -> Result<(), Failure> {
         match content {
             Content::Text(text) => self.row(at_ms, role, &visible(text.as_str())),
-            Content::ToolCall(call) => {
-                let arguments = serde_json::to_string(call.arguments()).unwrap_or_default();
-                self.labelled(
-                    at_ms,
-                    "tool",
-                    AnsiColor::Yellow,
-                    &format!("{} {}", visible(call.name().as_str()), visible(&arguments)),
-                )
-            }
-            Content::ToolResult(result) => {
-                let outcome = format!("{}: {}", visible(result.name().as_str()), outcome(result));
-                self.labelled(at_ms, "result", AnsiColor::Yellow, &outcome)
-            }
+            Content::ToolCall(call) => self.labelled(at_ms, "tool", AnsiColor::Yellow, &called(call)),
+            Content::ToolResult(result) => self.labelled(at_ms, "result", AnsiColor::Yellow, &returned(result)),
             Content::Media(_) => self.row(at_ms, role, "(an image, a sound or a video)"),
             Content::Document(_) => self.row(at_ms, role, "(a document)"),
             _ => self.row(at_ms, role, "(a content of a newer version)"),
@@ -294,8 +283,18 @@ fn spaced(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("{} ", words.trim_end()) }
 }
 
-/// Returns what a tool returned, or why it failed, on one line.
-pub fn outcome(result: &ToolResult) -> String {
+/// Returns a tool and its arguments on one line.
+pub fn called(call: &ToolCall) -> String {
+    let arguments = serde_json::to_string(call.arguments()).unwrap_or_default();
+    format!("{} {}", visible(call.name().as_str()), visible(&arguments))
+}
+
+/// Returns a tool, and what it returned or why it failed, on one line.
+pub fn returned(result: &ToolResult) -> String {
+    format!("{}: {}", visible(result.name().as_str()), outcome(result))
+}
+
+fn outcome(result: &ToolResult) -> String {
     match result.outcome() {
         Outcome::Failure(error) => {
             let kind = error.error_type().map_or_else(String::new, |kind| format!(" ({})", visible(kind)));

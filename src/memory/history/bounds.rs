@@ -20,10 +20,7 @@ impl ToolHistory {
     /// Drops the arguments and results of old calls, except ids.
     pub fn release(&mut self) {
         let latest = self.latest();
-        while let Some(used) = self.uses.get(self.released).filter(|_| self.released < latest) {
-            if !used.is_settled() {
-                break;
-            }
+        while self.released < latest && self.uses.get(self.released).is_some_and(ToolUse::is_settled) {
             if let Some(used) = self.uses.get_mut(self.released) {
                 used.shorten();
             }

@@ -19,6 +19,9 @@ impl Message {
         let end = self.parts().take(parts).next_back()?.range().end;
         let is_played = self.metadata.timing(Timing::PlayEnd).is_none_or(|end_ms| end_ms <= asked_ms);
         let mut metadata = self.metadata.clone();
+        if !is_played {
+            metadata.flags &= !Attribute::SpeechInterrupted.bit();
+        }
         metadata.forget_after(parts, asked_ms);
         let contents = self.contents.iter().take(end).cloned().collect();
         Some(self.rewritten(contents, self.heard.filter(|_| is_played), metadata))
@@ -28,10 +31,6 @@ impl Message {
 impl Metadata {
     /// Removes the parts from this one on, and the times after `at_ms`.
     fn forget_after(&mut self, parts: usize, at_ms: i64) {
-        let is_played = self.timing(Timing::PlayEnd).is_none_or(|end_ms| end_ms <= at_ms);
-        if !is_played {
-            self.flags &= !Attribute::SpeechInterrupted.bit();
-        }
         if let Some(more) = &mut self.more {
             let more = Arc::make_mut(more);
             more.timings.retain(|(_, known_ms)| *known_ms <= at_ms);
