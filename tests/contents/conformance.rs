@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use verbale::contents::{Blob, Cached, ContentId, ContentStore, DirectoryStore, MemoryStore};
 
-use super::{dynamodb, owner};
+use super::dynamodb;
 
 fn blobs() -> Vec<Blob> {
     let every_byte: Vec<u8> = (0..=255).collect();
@@ -16,7 +16,7 @@ fn blobs() -> Vec<Blob> {
 async fn conforms(store: Arc<dyn ContentStore>) {
     let blobs = blobs();
     let unknown = ContentId::of(b"never put");
-    let [one, other] = ["CA1", "CA2"].map(owner);
+    let [one, other] = ["CA1", "CA2"];
 
     store.release(&one).await.unwrap();
     for blob in &blobs {
@@ -40,7 +40,7 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     store.put(&blobs[2], &other).await.unwrap();
     for _ in 0..2 {
         store.release(&one).await.unwrap();
-        store.release(&owner("nobody")).await.unwrap();
+        store.release("nobody").await.unwrap();
         for (at, blob) in blobs.iter().enumerate() {
             assert_eq!(store.get(blob.id()).await.unwrap(), (at == 2).then(|| blob.clone()));
         }
@@ -57,11 +57,11 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     // Names that could be confused in a key, a path or a prefix.
     let names = ["CA", "CA#", "CA#1", "../CA", "CA/1", ".", "Anruf 7, ü", &"x".repeat(1_000)];
     for name in names {
-        store.put(&blobs[2], &owner(name)).await.unwrap();
+        store.put(&blobs[2], name).await.unwrap();
     }
     for (at, name) in names.iter().enumerate() {
         assert_eq!(store.get(blobs[2].id()).await.unwrap().as_ref(), Some(&blobs[2]), "after {at} releases");
-        store.release(&owner(name)).await.unwrap();
+        store.release(name).await.unwrap();
     }
     assert_eq!(store.get(blobs[2].id()).await.unwrap(), None);
 
@@ -75,7 +75,7 @@ async fn at_once(store: Arc<dyn ContentStore>) {
         .map(|task| {
             let (store, contents) = (store.clone(), contents.clone());
             tokio::spawn(async move {
-                let own = owner(&format!("CA{task}"));
+                let own = format!("CA{task}");
                 for round in 0..8 {
                     let blob = &contents[(task + round) % contents.len()];
                     let found = store.get(blob.id()).await.unwrap();
@@ -93,7 +93,7 @@ async fn at_once(store: Arc<dyn ContentStore>) {
         task.await.unwrap();
     }
     for task in 0..8 {
-        store.release(&owner(&format!("CA{task}"))).await.unwrap();
+        store.release(&format!("CA{task}")).await.unwrap();
     }
     for blob in &contents {
         assert_eq!(store.get(blob.id()).await.unwrap(), None);
@@ -142,13 +142,13 @@ async fn cached_content_is_read_once_and_put_once_per_owner() {
     let store = Cached::new(watched.clone(), 100);
     let blob = Blob::new(&b"Hi, there"[..]);
     let puts = || watched.puts.load(std::sync::atomic::Ordering::Relaxed);
-    let [one, other] = ["CA1", "CA2"].map(owner);
+    let [one, other] = ["CA1", "CA2"];
     for _ in 0..3 {
         store.put(&blob, &one).await.unwrap();
         store.put(&blob, &other).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
     }
-    assert_eq!((store.hits(), store.misses()), (2, 1));
+    assert!(format!("{store:?}").contains("hits: 2, misses: 1,"), "{store:?}");
     assert!(format!("{:?}", Cached::new((), 100)).contains("bytes: 0"));
     assert_eq!((puts(), watched.asked.lock().unwrap().as_slice()), (2, &[blob.id()][..]));
 
@@ -157,7 +157,7 @@ async fn cached_content_is_read_once_and_put_once_per_owner() {
     store.put(&blob, &other).await.unwrap();
     assert_eq!(puts(), 2);
     assert!(store.get(blob.id()).await.unwrap().is_some());
-    assert_eq!((store.hits(), store.misses()), (2, 2));
+    assert!(format!("{store:?}").contains("hits: 2, misses: 2,"), "{store:?}");
     store.put(&blob, &one).await.unwrap();
     assert_eq!(puts(), 3);
     store.release(&one).await.unwrap();
@@ -168,7 +168,7 @@ async fn cached_content_is_read_once_and_put_once_per_owner() {
 #[tokio::test]
 async fn put_or_read_during_a_release_is_not_cached() {
     let blob = Blob::new(&b"Hi, there"[..]);
-    let (one, slow) = (owner("CA1"), Arc::new(Slow::default()));
+    let (one, slow) = ("CA1", Arc::new(Slow::default()));
     let store = Cached::new(slow.clone(), 100);
     store.put(&blob, &one).await.unwrap();
     // The release starts before the owner's requests, and ends or is dropped after them.
@@ -199,7 +199,7 @@ impl ContentStore for Slow {
     fn put<'a>(
         &'a self,
         blob: &'a Blob,
-        owner: &'a verbale::contents::Owner,
+        owner: &'a str,
     ) -> verbale::contents::ContentFuture<'a, ()> {
         self.store.put(blob, owner)
     }
@@ -208,7 +208,7 @@ impl ContentStore for Slow {
         self.store.get(id)
     }
 
-    fn release<'a>(&'a self, owner: &'a verbale::contents::Owner) -> verbale::contents::ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a str) -> verbale::contents::ContentFuture<'a, ()> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             self.store.release(owner).await

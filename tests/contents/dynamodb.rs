@@ -7,7 +7,6 @@ use verbale::contents::{Blob, ContentStore};
 use verbale::dynamodb::{Cost, DynamoContents, Item, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 
-use super::owner;
 
 const CHUNK_BYTES: usize = 350 * 1024;
 
@@ -61,7 +60,7 @@ fn bytes(size: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn content_of_any_size_is_split_and_restored() {
-    let (table, call) = (table().await, owner("CA1"));
+    let (table, call) = (table().await, "CA1");
     let store = table.store();
     for (size, chunks) in [
         (0, 0),
@@ -89,8 +88,8 @@ async fn content_of_any_size_is_split_and_restored() {
 async fn items_have_the_documented_form() {
     let table = table().await;
     let blob = Blob::new(&b"Hi, there"[..]);
-    table.store().put(&blob, &owner("CA#1")).await.unwrap();
-    table.store().put(&blob, &owner("CA#1")).await.unwrap();
+    table.store().put(&blob, "CA#1").await.unwrap();
+    table.store().put(&blob, "CA#1").await.unwrap();
     let mut items = table.items().await;
     let content = format!("CONTENT#{}", blob.id());
     let generation = items[1].remove("generation").unwrap().as_s().unwrap().clone();
@@ -112,7 +111,7 @@ async fn items_have_the_documented_form() {
 
 #[tokio::test]
 async fn damage_is_reported_and_repaired_by_the_next_put() {
-    let (table, call) = (table().await, owner("CA1"));
+    let (table, call) = (table().await, "CA1");
     let store = table.store();
     let blob = Blob::new(bytes(CHUNK_BYTES * 2));
     type Damage = fn(&mut Item) -> bool;
@@ -152,7 +151,7 @@ async fn requests_cost_the_documented_units() {
         let cost = store.cost() - spent.replace(store.cost());
         (cost.requests, cost.write_units, cost.read_units)
     };
-    let [one, other] = ["CA1", "CA2"].map(owner);
+    let [one, other] = ["CA1", "CA2"];
     // 4 units for the uses, 3 for the chunk, 1 for the head. Later puts write the uses and the count in the head.
     store.put(&blob, &one).await.unwrap();
     assert_eq!(figures(), (5, 8.0, 2.0));
@@ -177,12 +176,12 @@ async fn requests_cost_the_documented_units() {
 async fn error_names_the_content_or_the_owner() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let (store, blob) = (DynamoContents::new(client).with_table("elsewhere"), Blob::new(bytes(10)));
-    let put = store.put(&blob, &owner("CA1")).await.unwrap_err();
+    let put = store.put(&blob, "CA1").await.unwrap_err();
     let get = store.get(blob.id()).await.unwrap_err();
     for error in [&put, &get] {
         assert!(error.to_string().contains(&blob.id().to_string()) && !error.is_retryable(), "{error}");
     }
-    let release = store.release(&owner("CA1")).await.unwrap_err();
+    let release = store.release("CA1").await.unwrap_err();
     assert_eq!(
         release.to_string(),
         "the content store could not release all contents of CA1; see the source of this error"
@@ -197,7 +196,7 @@ async fn error_names_the_content_or_the_owner() {
 
 #[tokio::test]
 async fn compressed_text_is_read_back_whatever_the_setting() {
-    let (table, call) = (table().await, owner("CA1"));
+    let (table, call) = (table().await, "CA1");
     let (plain, compressing) = (table.store(), table.store().with_compression(true));
     let mut number = 7_u64;
     let words = std::iter::repeat_with(|| {
@@ -214,10 +213,10 @@ async fn compressed_text_is_read_back_whatever_the_setting() {
         assert_eq!(is_smaller, blob == &text, "{units} units for {} bytes", blob.bytes().len());
         assert_eq!(plain.get(blob.id()).await.unwrap().as_ref(), Some(blob));
         // A put without compression finds the content.
-        plain.put(blob, &owner("CA2")).await.unwrap();
+        plain.put(blob, "CA2").await.unwrap();
         compressing.release(&call).await.unwrap();
         assert_eq!(compressing.get(blob.id()).await.unwrap().as_ref(), Some(blob));
-        plain.release(&owner("CA2")).await.unwrap();
+        plain.release("CA2").await.unwrap();
         assert_eq!(table.used_items().await, []);
     }
 }
