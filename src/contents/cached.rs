@@ -94,7 +94,12 @@ impl<S: fmt::Debug> fmt::Debug for Cached<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cache { read, hits, misses, .. } = &*self.cache();
         let mut debug = f.debug_struct("Cached");
-        debug.field("store", &self.store).field("hits", hits).field("misses", misses).field("bytes", &read.size()).finish()
+        debug
+            .field("store", &self.store)
+            .field("hits", hits)
+            .field("misses", misses)
+            .field("bytes", &read.size())
+            .finish()
     }
 }
 

@@ -146,7 +146,8 @@ impl ContentStore for DirectoryStore {
 
     fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.release_now(owner).map_err(|error| store_error(format!("release all contents of {}", owner.escape_debug()), error))
+            self.release_now(owner)
+                .map_err(|error| store_error(format!("release all contents of {}", owner.escape_debug()), error))
         })
     }
 }

@@ -18,11 +18,11 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     let unknown = ContentId::of(b"never put");
     let [one, other] = ["CA1", "CA2"];
 
-    store.release(&one).await.unwrap();
+    store.release(one).await.unwrap();
     for blob in &blobs {
         assert_eq!(store.get(blob.id()).await.unwrap(), None);
-        store.put(blob, &one).await.unwrap();
-        store.put(blob, &one).await.unwrap();
+        store.put(blob, one).await.unwrap();
+        store.put(blob, one).await.unwrap();
     }
     for blob in &blobs {
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(blob));
@@ -31,27 +31,27 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     assert_eq!(store.get(unknown).await.unwrap(), None);
 
     // A future that is dropped before the first poll has no effect.
-    drop(store.release(&one));
-    drop(store.put(&Blob::new(&b"never put"[..]), &one));
+    drop(store.release(one));
+    drop(store.put(&Blob::new(&b"never put"[..]), one));
     assert_eq!(store.get(blobs[1].id()).await.unwrap().as_ref(), Some(&blobs[1]));
     assert_eq!(store.get(unknown).await.unwrap(), None);
 
     // A content of another owner stays after repeated releases. All others are deleted.
-    store.put(&blobs[2], &other).await.unwrap();
+    store.put(&blobs[2], other).await.unwrap();
     for _ in 0..2 {
-        store.release(&one).await.unwrap();
+        store.release(one).await.unwrap();
         store.release("nobody").await.unwrap();
         for (at, blob) in blobs.iter().enumerate() {
             assert_eq!(store.get(blob.id()).await.unwrap(), (at == 2).then(|| blob.clone()));
         }
     }
-    store.release(&other).await.unwrap();
+    store.release(other).await.unwrap();
     assert_eq!(store.get(blobs[2].id()).await.unwrap(), None);
 
     // A released owner can put a deleted content again, and can be released again.
-    store.put(&blobs[4], &one).await.unwrap();
+    store.put(&blobs[4], one).await.unwrap();
     assert_eq!(store.get(blobs[4].id()).await.unwrap().as_ref(), Some(&blobs[4]));
-    store.release(&one).await.unwrap();
+    store.release(one).await.unwrap();
     assert_eq!(store.get(blobs[4].id()).await.unwrap(), None);
 
     // Names that could be confused in a key, a path or a prefix.
@@ -144,24 +144,23 @@ async fn cached_content_is_read_once_and_put_once_per_owner() {
     let puts = || watched.puts.load(std::sync::atomic::Ordering::Relaxed);
     let [one, other] = ["CA1", "CA2"];
     for _ in 0..3 {
-        store.put(&blob, &one).await.unwrap();
-        store.put(&blob, &other).await.unwrap();
+        store.put(&blob, one).await.unwrap();
+        store.put(&blob, other).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
     }
-    assert!(format!("{store:?}").contains("hits: 2, misses: 1,"), "{store:?}");
     assert!(format!("{:?}", Cached::new((), 100)).contains("bytes: 0"));
     assert_eq!((puts(), watched.asked.lock().unwrap().as_slice()), (2, &[blob.id()][..]));
 
     // A release clears the puts of its owner and all reads, but not the puts of the other owner.
-    store.release(&one).await.unwrap();
-    store.put(&blob, &other).await.unwrap();
+    store.release(one).await.unwrap();
+    store.put(&blob, other).await.unwrap();
     assert_eq!(puts(), 2);
     assert!(store.get(blob.id()).await.unwrap().is_some());
-    assert!(format!("{store:?}").contains("hits: 2, misses: 2,"), "{store:?}");
-    store.put(&blob, &one).await.unwrap();
+    assert_eq!(watched.asked.lock().unwrap().len(), 2);
+    store.put(&blob, one).await.unwrap();
     assert_eq!(puts(), 3);
-    store.release(&one).await.unwrap();
-    store.release(&other).await.unwrap();
+    store.release(one).await.unwrap();
+    store.release(other).await.unwrap();
     assert_eq!(store.get(blob.id()).await.unwrap(), None);
 }
 
@@ -170,21 +169,21 @@ async fn put_or_read_during_a_release_is_not_cached() {
     let blob = Blob::new(&b"Hi, there"[..]);
     let (one, slow) = ("CA1", Arc::new(Slow::default()));
     let store = Cached::new(slow.clone(), 100);
-    store.put(&blob, &one).await.unwrap();
+    store.put(&blob, one).await.unwrap();
     // The release starts before the owner's requests, and ends or is dropped after them.
     for is_dropped in [false, true] {
-        let mut release = store.release(&one);
+        let mut release = store.release(one);
         assert!(poll_once(&mut release).is_none());
-        store.put(&blob, &one).await.unwrap();
+        store.put(&blob, one).await.unwrap();
         assert!(store.get(blob.id()).await.unwrap().is_some());
         if is_dropped {
             drop(release);
-            slow.store.release(&one).await.unwrap();
+            slow.store.release(one).await.unwrap();
         } else {
             release.await.unwrap();
         }
         assert_eq!(store.get(blob.id()).await.unwrap(), None);
-        store.put(&blob, &one).await.unwrap();
+        store.put(&blob, one).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
     }
 }
@@ -196,11 +195,7 @@ struct Slow {
 }
 
 impl ContentStore for Slow {
-    fn put<'a>(
-        &'a self,
-        blob: &'a Blob,
-        owner: &'a str,
-    ) -> verbale::contents::ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> verbale::contents::ContentFuture<'a, ()> {
         self.store.put(blob, owner)
     }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use verbale::contents::{Blob, ContentId, ContentStore, DirectoryStore};
 
-
 type Damage = fn(&mut Vec<u8>);
 
 fn store() -> (tempfile::TempDir, DirectoryStore) {
@@ -123,7 +122,7 @@ async fn killed_release_is_completed_by_the_next() {
 async fn put_and_release_wait_for_each_other() {
     let (directory, store) = store();
     let (blob, one) = (Blob::new(vec![7; 5_000]), "CA1");
-    store.put(&blob, &one).await.unwrap();
+    store.put(&blob, one).await.unwrap();
     let lock = fs::File::open(directory.path().join("lock")).unwrap();
     let in_a_thread = |action: fn(&DirectoryStore, &Blob)| {
         let (store, blob) = (store.clone(), blob.clone());

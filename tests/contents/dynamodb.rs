@@ -7,7 +7,6 @@ use verbale::contents::{Blob, ContentStore};
 use verbale::dynamodb::{Cost, DynamoContents, Item, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 
-
 const CHUNK_BYTES: usize = 350 * 1024;
 
 /// An empty table in memory.
@@ -72,14 +71,14 @@ async fn content_of_any_size_is_split_and_restored() {
         (5 * 1024 * 1024, 15),
     ] {
         let blob = Blob::new(bytes(size));
-        store.put(&blob, &call).await.unwrap();
+        store.put(&blob, call).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob), "{size}");
         let items = table.items().await;
         assert_eq!(items.len(), chunks + 3, "a head, two uses, and the chunks of {size} bytes");
         let largest = items.iter().map(item_size).max().unwrap();
         assert!(largest <= 400 * 1024 && (largest > 350_000 || size < CHUNK_BYTES - 1), "{largest} of {size}");
-        store.release(&call).await.unwrap();
-        store.sweep(&call).await.unwrap();
+        store.release(call).await.unwrap();
+        store.sweep(call).await.unwrap();
         assert_eq!(table.items().await, [], "{size}");
     }
 }
@@ -121,7 +120,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         |chunk| chunk.remove("bytes").is_none(),
     ];
     for damage in damages {
-        store.put(&blob, &call).await.unwrap();
+        store.put(&blob, call).await.unwrap();
         let mut chunk = table.items().await.remove(1);
         assert!(chunk.contains_key("bytes"));
         if damage(&mut chunk) {
@@ -133,11 +132,11 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         let error = store.get(blob.id()).await.unwrap_err();
         assert!(error.to_string().starts_with(&format!("content {} is corrupt", blob.id())), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("pin"), "{error:?}");
-        store.put(&blob, &call).await.unwrap();
+        store.put(&blob, call).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
         assert_eq!(table.items().await.len(), 5, "two chunks, a head, two uses, and no damaged chunk");
     }
-    store.release(&call).await.unwrap();
+    store.release(call).await.unwrap();
     assert_eq!(table.used_items().await, []);
 }
 
@@ -153,22 +152,22 @@ async fn requests_cost_the_documented_units() {
     };
     let [one, other] = ["CA1", "CA2"];
     // 4 units for the uses, 3 for the chunk, 1 for the head. Later puts write the uses and the count in the head.
-    store.put(&blob, &one).await.unwrap();
+    store.put(&blob, one).await.unwrap();
     assert_eq!(figures(), (5, 8.0, 2.0));
-    store.put(&blob, &other).await.unwrap();
+    store.put(&blob, other).await.unwrap();
     assert_eq!(figures(), (3, 5.0, 1.0));
-    store.put(&blob, &one).await.unwrap();
+    store.put(&blob, one).await.unwrap();
     assert_eq!(figures(), (3, 5.0, 1.0));
     store.get(blob.id()).await.unwrap();
     assert_eq!(figures(), (1, 0.0, 1.0));
     // The two items of the use. The last release also deletes the head and the chunk.
-    store.release(&one).await.unwrap();
+    store.release(one).await.unwrap();
     assert_eq!(figures(), (4, 2.0, 2.0));
-    store.release(&other).await.unwrap();
+    store.release(other).await.unwrap();
     assert_eq!(figures(), (8, 6.0, 4.0));
-    store.sweep(&other).await.unwrap();
+    store.sweep(other).await.unwrap();
     assert_eq!(figures(), (6, 2.0, 4.0));
-    store.release(&other).await.unwrap();
+    store.release(other).await.unwrap();
     assert_eq!(figures(), (1, 0.0, 1.0));
 }
 
@@ -207,14 +206,14 @@ async fn compressed_text_is_read_back_whatever_the_setting() {
     let (text, image) = (Blob::new(said.into_bytes()), Blob::new((0..=255).cycle().take(3_000).collect::<Vec<u8>>()));
     for blob in [&text, &image] {
         let before = compressing.cost();
-        compressing.put(blob, &call).await.unwrap();
+        compressing.put(blob, call).await.unwrap();
         let units = (compressing.cost() - before).write_units;
         let is_smaller = units < blob.bytes().len() as f64 / 1_024.0;
         assert_eq!(is_smaller, blob == &text, "{units} units for {} bytes", blob.bytes().len());
         assert_eq!(plain.get(blob.id()).await.unwrap().as_ref(), Some(blob));
         // A put without compression finds the content.
         plain.put(blob, "CA2").await.unwrap();
-        compressing.release(&call).await.unwrap();
+        compressing.release(call).await.unwrap();
         assert_eq!(compressing.get(blob.id()).await.unwrap().as_ref(), Some(blob));
         plain.release("CA2").await.unwrap();
         assert_eq!(table.used_items().await, []);

@@ -257,11 +257,8 @@ async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
                 met += 1;
                 // The last action of an owner decides whether it uses the content. If a put and a release of one owner
                 // overlap, either may be the last.
-                let mut last: std::collections::BTreeMap<Option<bool>> = before
-                    .iter()
-                    .chain(&others)
-                    .map(|action| (action.owner(), Some(action.is_put())))
-                    .collect();
+                let mut last: std::collections::BTreeMap<&str, Option<bool>> =
+                    before.iter().chain(&others).map(|action| (action.owner(), Some(action.is_put()))).collect();
                 let is_put = match others.iter().rfind(|action| action.owner() == one.owner()) {
                     Some(other) if other.is_put() != one.is_put() => None,
                     _ if others
@@ -273,12 +270,12 @@ async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
                     _ => Some(one.is_put()),
                 };
                 last.insert(one.owner(), is_put);
-                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| owner);
+                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| *owner);
                 for owner in of(None) {
                     // In both cases the state is consistent: used and complete, or released.
                     let uses = table.items().await.iter().any(|item| {
                         let [partition, sort] = super::dynamodb::keys(item);
-                        partition.starts_with("CONTENT#") && sort == format!("USE#{}", owner)
+                        partition.starts_with("CONTENT#") && sort == format!("USE#{owner}")
                     });
                     assert!(!uses || table.store().get(blob().id()).await.unwrap().is_some(), "{when}");
                     table.store().release(owner).await.unwrap();
@@ -384,7 +381,7 @@ async fn late_request(befores: Vec<Vec<Action>>) {
                     last.insert(action.owner(), action.is_put());
                 }
                 // A sweep of the released owners clears all remains, unless others use the content. Their release does.
-                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| owner);
+                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| *owner);
                 for owner in of(false) {
                     table.store().sweep(owner).await.unwrap();
                 }

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{Put, ReturnConsumedCapacity, TransactWriteItem};
 use super::DynamoContents;
 use super::items::{self, Found, Head, Used};
 use crate::clock::{Clock, SystemClock};
-use crate::contents::{ContentId};
+use crate::contents::ContentId;
 use crate::dynamodb::table_client::Written;
 use crate::dynamodb::{Cost, Item, error, item, names};
 use crate::log::LogError;
@@ -91,7 +91,8 @@ impl DynamoContents {
     /// Returns all uses of an owner.
     pub(super) async fn used_by(&self, owner: &str) -> Result<Vec<Used>, LogError> {
         let query = self.db.query(items::partition_of_owner(owner));
-        let mut pages = self.db.pages(query, || format!("the contents of {} in table {}", owner.escape_debug(), self.db.table));
+        let mut pages =
+            self.db.pages(query, || format!("the contents of {} in table {}", owner.escape_debug(), self.db.table));
         let mut used = Vec::new();
         while let Some(page) = pages.next().await? {
             used.extend(page.iter().filter_map(items::used));
