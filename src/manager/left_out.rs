@@ -11,8 +11,7 @@ use crate::message::{MessageWrapper, Position, Role};
 /// message. The window has a fake user message (`...`) in its place only where two assistant messages would follow each
 /// other, or where an assistant message would open the window.
 ///
-/// `Display` names the record, and says why it is not in the list and where it is if that is known. It never contains the
-/// words of a caller.
+/// `Display` names the record and has the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -21,8 +20,8 @@ pub struct LeftOut {
     pub position: Position,
     /// The role, if it is known.
     pub(crate) role: Option<Role>,
-    /// Why the record is not in the list, and where it is if that is known.
-    pub(crate) reason: Box<str>,
+    /// Why the record is not in the list, and where it is if that is known. Never contains the words of a caller.
+    pub reason: Box<str>,
 }
 
 impl LeftOut {

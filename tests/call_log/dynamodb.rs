@@ -8,7 +8,7 @@ use verbale::dynamodb::{DynamoLog, Item, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
 use verbale::message::Map;
-use verbale::{PlainMessage, Role};
+use verbale::PlainMessage;
 
 use super::support::{START_MS, call, call_end, message, open, put, put_as, summary};
 
