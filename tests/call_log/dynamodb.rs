@@ -3,12 +3,12 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use std::sync::Arc;
+use verbale::PlainMessage;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
 use verbale::message::Map;
-use verbale::PlainMessage;
 
 use super::support::{START_MS, call, call_end, message, open, put, put_as, summary};
 
