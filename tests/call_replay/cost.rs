@@ -125,12 +125,10 @@ fn assert_in_page(table: &[String]) {
     assert_eq!(lines[first..first + rows], *table, "repeat with COSTS=write to update the page");
 }
 
-/// Returns the price of a write unit in US dollars, which `infra/README.md` has for a million.
+/// Returns the price of a write unit in US dollars.
 fn price_of_write_unit() -> f64 {
-    let prices = include_str!("../../infra/README.md");
-    let row = prices.lines().find(|line| line.starts_with("| write unit")).unwrap();
-    let price = row.split('|').nth(2).unwrap().trim().strip_suffix(" per million").unwrap();
-    price.parse::<f64>().unwrap() / 1e6
+    let prices: Json = serde_json::from_str(include_str!("../../infra/prices.json")).unwrap();
+    prices["dollarsPerMillionWriteUnits"].as_f64().unwrap() / 1e6
 }
 
 /// How the log of a call is written.

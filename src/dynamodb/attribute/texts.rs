@@ -14,8 +14,9 @@ pub(super) const ZSTD: &str = "$zstd";
 /// Shorter texts stay plain, because an operator reads them in the table. `docs/decisions/33-short-records.md` has the
 /// reason for the number.
 const LONG_BYTES: usize = 512;
-/// The maximum size of a text in bytes before compression. A larger frame is malicious.
-const MOST_BYTES: usize = 64 << 20;
+/// The maximum size of a compressed text, in bytes before compression, so that no put blocks its thread for long. A frame
+/// of a larger text is malicious.
+const MOST_BYTES: usize = 1 << 20;
 
 /// The form of the long texts in new items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,10 +92,13 @@ mod tests {
 
     #[test]
     fn texts_that_are_read_in_the_table_or_could_not_be_read_back_stay_plain() {
-        for (bytes, is_compressed) in [(511, false), (512, true), (MOST_BYTES + 1, false)] {
+        for (bytes, is_compressed) in [(511, false), (512, true), (MOST_BYTES, true), (MOST_BYTES + 1, false)] {
             let mut attribute = AttributeValue::S("a".repeat(bytes));
             compress(&mut attribute);
             assert_eq!(attribute.is_m(), is_compressed, "{bytes}");
+            if let AttributeValue::M(map) = &attribute {
+                assert_eq!(text_of(map[ZSTD].as_b().unwrap().as_ref()).unwrap().len(), bytes);
+            }
         }
     }
 
