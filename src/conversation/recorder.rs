@@ -51,7 +51,6 @@ impl Observer for MetricsObserver {
                 let filled = if *is_filled { "true" } else { "false" };
                 counter!("verbale_silences_total", "filled" => filled).increment(1);
             }
-            CallEvent::AskedToRepeat { .. } => counter!("verbale_asked_to_repeat_total").increment(1),
             CallEvent::BargedIn => counter!("verbale_barge_ins_total").increment(1),
             CallEvent::ToolCalled { .. } => counter!("verbale_tool_calls_total").increment(1),
             CallEvent::ToolFinished { outcome, after_ms, .. } => {
