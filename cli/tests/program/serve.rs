@@ -129,7 +129,7 @@ impl Client {
             "type": "start", "instance": self.instance, "after_seq": self.seq, "greeting": "Good morning.", "tools": [book],
         });
         self.push(&start).await;
-        let started = self.receive().await.expect("the server answers");
+        let started = self.receive().await.unwrap();
         assert_eq!(started["type"], "started", "{started}");
         if self.instance.as_deref() != started["instance"].as_str() {
             self.instance = started["instance"].as_str().map(str::to_owned);
@@ -155,7 +155,7 @@ impl Client {
 
     /// Returns the next message, or `None` if the connection is lost.
     async fn receive(&mut self) -> Option<Value> {
-        timeout(PATIENCE, self.next()).await.expect("the server sends something")
+        timeout(PATIENCE, self.next()).await.unwrap()
     }
 
     async fn next(&mut self) -> Option<Value> {
@@ -229,7 +229,7 @@ async fn play(folder: &Path, call: &str, dice: &SeededRandomness, mut server: Se
         let mut asked = None;
         loop {
             if left == 0 {
-                let dies = dice.next_u64() % 3 == 0;
+                let dies = dice.next_u64().is_multiple_of(3);
                 client.socket = None;
                 if dies {
                     server.kill();
