@@ -324,7 +324,7 @@ fn output_has_a_line_for_each_turn() {
     01:20.1      13  user       One moment, it is K L 3 0 5 T.
                      -- 9 messages are being summarised; the call goes on
     01:24.4      14  assistant  K L 3 0 5 T, I have noted that. Shall I send the new ticket by text mes…
-                     -- summarised in 702 characters; 4 messages left in the window
+                     -- summarised in 748 characters; 4 messages left in the window
     01:32.6       5  user       By e-mail please, to the address that you have.
     01:36.6       6  assistant  It is on its way. Is there anything else that I can do for you?
     01:42.8       7  user       Does the ten thirty ferry have a cafe on board? My mother is 81 and lik…
@@ -334,14 +334,14 @@ fn output_has_a_line_for_each_turn() {
     let (conversation, rest) = rest.split_once("\n\n").unwrap();
     assert!(conversation.starts_with("    META MESSAGES") && conversation.ends_with("\n.  - -> index 20."));
     insta::assert_snapshot!(rest, @r##"
-    The last summary, of 1: 702 characters
+    The last summary, of 1: 748 characters
       assistant: "Good morning, Pellam Island Ferries, you are speaking with the assistant."
       caller: "Good morning, this is Nadia Okonjo. I have a booking for this Friday and I need to move it."
       assistant: "Could you give me the booking number?"
       caller: "Yes, it is P as in Paul, four four seven one nine."
       assistant: "I see two adults and one car on Friday, October 24th, with the ferry at 8:40. I can offer Saturday at 7:15, Saturday"
       caller: "Saturday at ten thirty is perfect."
-      assistant: "Saturday, October 25th, at 10:30 it is."
+      assistant: "Saturday, October 25th, at 10:30 it is. … May I charge the card that you booked with?"
       caller: "that is less than I feared, yes, the card that ends in 2208."
       assistant: "The card ending in 2208 was charged 12 euros and 50 cents. Is the car still the same one?"
 
