@@ -19,6 +19,8 @@ pub struct Turn {
     pub requests: Vec<Request>,
     /// The number of sentences that filled a silence.
     pub fillers: u32,
+    /// The level of the log at the end, if it had not stored everything until then.
+    pub log: Option<String>,
     /// The latest of the earlier turns that were logged with the same message, oldest first.
     pub earlier: Vec<Turn>,
     /// The number of other earlier turns.

@@ -19,7 +19,7 @@ use crate::conversation::{Conversation, ConversationError, Problem};
 use crate::log::CallEnd;
 use crate::manager::ManagerError;
 use crate::message::{Text, ToolResult};
-use crate::turn::{CallEvent, Core, Host, ReplyEnd, SpeechId, TurnEnd, drive};
+use crate::turn::{CallEvent, Core, Host, ReplyEnd, SpeechId, TurnEnd, count, drive};
 
 /// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
 ///
@@ -114,8 +114,9 @@ impl CallSession {
     fn ask_to_repeat(&self, ear: &mut CallEar, core: &mut Core) -> Reply {
         let speech = core.next_speech();
         let reply = self.begin_reply(speech, ear);
-        core.events.push(CallEvent::AskedToRepeat { speech });
         let text = ear.settings.ask_to_repeat.clone();
+        let (end, generated_bytes) = (ReplyEnd::AskedToRepeat, count(text.len()));
+        core.events.push(CallEvent::ReplyEnded { speech, end, generated_bytes });
         ear.speak_fixed(speech, &text, false, core);
         ear.caller_waits = false;
         ear.finish_generating(speech, core);

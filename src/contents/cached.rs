@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::recent::Recent;
-use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
+use super::{Blob, ContentFuture, ContentId, ContentStore};
 
 /// The number of remembered puts: enough for the large contents of a few hundred live calls.
 const KNOWN_PUTS: usize = 8_192;
@@ -17,6 +17,8 @@ const KNOWN_PUTS: usize = 8_192;
 /// release through another `Cached` or another process does not clear this cache: it may return deleted contents until
 /// they are evicted, and does not put them again for that owner. Put for an owner and release that owner through the
 /// same `Cached`.
+///
+/// `Debug` shows how many reads the cache served (`hits`), and how many went to the store (`misses`).
 pub struct Cached<S> {
     store: S,
     cache: Mutex<Cache>,
@@ -30,13 +32,8 @@ impl<S> Cached<S> {
         Self { store, cache: Mutex::new(cache) }
     }
 
-    /// Returns the number of reads that the cache served.
-    pub fn hits(&self) -> u64 {
-        self.cache().hits
-    }
-
-    /// Returns the number of reads that went to the store.
-    pub fn misses(&self) -> u64 {
+    #[cfg(test)]
+    pub(super) fn misses(&self) -> u64 {
         self.cache().misses
     }
 
@@ -47,13 +44,13 @@ impl<S> Cached<S> {
 }
 
 impl<S: ContentStore> ContentStore for Cached<S> {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         self.put_within(blob, owner, Duration::MAX)
     }
 
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            let key = (owner.clone(), blob.id());
+            let key = (owner.to_owned(), blob.id());
             let Some(releases) = self.cache().before_put(&key) else { return Ok(()) };
             self.store.put_within(blob, owner, time).await?;
             self.cache().unless_released(releases, |cache| cache.put.insert(key, (), 1));
@@ -76,7 +73,7 @@ impl<S: ContentStore> ContentStore for Cached<S> {
         })
     }
 
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             self.cache().forget(owner);
             let _clear_again = Releasing { cache: &self.cache, owner };
@@ -84,7 +81,7 @@ impl<S: ContentStore> ContentStore for Cached<S> {
         })
     }
 
-    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn sweep<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             self.cache().forget(owner);
             let _clear_again = Releasing { cache: &self.cache, owner };
@@ -95,16 +92,21 @@ impl<S: ContentStore> ContentStore for Cached<S> {
 
 impl<S: fmt::Debug> fmt::Debug for Cached<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cache { read, hits, misses, .. } = &*self.cache();
         let mut debug = f.debug_struct("Cached");
-        debug.field("store", &self.store).field("hits", &self.hits()).field("misses", &self.misses());
-        debug.field("bytes", &self.cache().read.size()).finish()
+        debug
+            .field("store", &self.store)
+            .field("hits", hits)
+            .field("misses", misses)
+            .field("bytes", &read.size())
+            .finish()
     }
 }
 
 /// Clears the cache again when the release ends or is dropped, because contents read or put in between may be deleted.
 struct Releasing<'a> {
     cache: &'a Mutex<Cache>,
-    owner: &'a Owner,
+    owner: &'a str,
 }
 
 impl Drop for Releasing<'_> {
@@ -115,7 +117,7 @@ impl Drop for Releasing<'_> {
 
 struct Cache {
     read: Recent<ContentId, Blob>,
-    put: Recent<(Owner, ContentId), ()>,
+    put: Recent<(String, ContentId), ()>,
     /// The number of starts and ends of releases.
     releases: u64,
     hits: u64,
@@ -124,7 +126,7 @@ struct Cache {
 
 impl Cache {
     /// Returns the number of releases so far, or `None` if the put is not needed.
-    fn before_put(&mut self, key: &(Owner, ContentId)) -> Option<u64> {
+    fn before_put(&mut self, key: &(String, ContentId)) -> Option<u64> {
         if self.put.get(key).is_some() { None } else { Some(self.releases) }
     }
 
@@ -145,7 +147,7 @@ impl Cache {
         }
     }
 
-    fn forget(&mut self, owner: &Owner) {
+    fn forget(&mut self, owner: &str) {
         self.releases += 1;
         self.put.retain(|(by, _)| by != owner);
         // Only the store knows which contents have other owners.

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::locked::Locked;
-use super::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
+use super::{Blob, ContentError, ContentFuture, ContentId, ContentStore};
 
 /// The folder of incomplete files. Files that a killed process left there may be deleted while no process writes.
 const UNFINISHED: &str = "unfinished";
@@ -64,11 +64,11 @@ impl DirectoryStore {
         self.root.join(USES).join(id.hex())
     }
 
-    fn used(&self, owner: &Owner) -> PathBuf {
+    fn used(&self, owner: &str) -> PathBuf {
         self.root.join(OWNERS).join(file_name(owner))
     }
 
-    fn put_now(&self, blob: &Blob, owner: &Owner) -> io::Result<()> {
+    fn put_now(&self, blob: &Blob, owner: &str) -> io::Result<()> {
         let _lock = self.lock(Locked::shared)?;
         // The owner's folder first: a release reads it, so it finds every use.
         self.write_use(&self.used(owner), &blob.id().hex())?;
@@ -97,7 +97,7 @@ impl DirectoryStore {
         sync_names(&self.folder(blob.id()), 3)
     }
 
-    fn release_now(&self, owner: &Owner) -> io::Result<()> {
+    fn release_now(&self, owner: &str) -> io::Result<()> {
         let used = self.used(owner);
         for name in names(&used)? {
             let Ok(id) = format!("sha256:{name}").parse::<ContentId>() else { continue };
@@ -130,7 +130,7 @@ impl DirectoryStore {
 }
 
 impl ContentStore for DirectoryStore {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             self.put_now(blob, owner).map_err(|error| store_error(format!("put content {}", blob.id()), error))
         })
@@ -144,16 +144,17 @@ impl ContentStore for DirectoryStore {
         })
     }
 
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.release_now(owner).map_err(|error| store_error(format!("release all contents of {owner}"), error))
+            self.release_now(owner)
+                .map_err(|error| store_error(format!("release all contents of {}", owner.escape_debug()), error))
         })
     }
 }
 
 /// Returns the hash of the owner's name, because a name may not be valid as a file name.
-fn file_name(owner: &Owner) -> String {
-    ContentId::of(owner.as_str().as_bytes()).hex()
+fn file_name(owner: &str) -> String {
+    ContentId::of(owner.as_bytes()).hex()
 }
 
 /// Returns `None` if the file or directory of an operation does not exist.

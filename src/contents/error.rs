@@ -48,7 +48,7 @@ impl fmt::Debug for ContentError {
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum ContentProblem {
-    /// A text is not a valid content id, or not a valid name of an owner.
+    /// A text is not a valid content id.
     #[error("not {expected}")]
     Invalid {
         /// The form that the text must have.

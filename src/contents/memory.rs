@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
+use super::{Blob, ContentFuture, ContentId, ContentStore};
 
 /// A store in memory without a limit, for tests and for programs that hold one call.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct MemoryStore(Mutex<HashMap<ContentId, Used>>);
 #[derive(Debug)]
 struct Used {
     blob: Blob,
-    by: HashSet<Owner>,
+    by: HashSet<String>,
 }
 
 impl MemoryStore {
@@ -32,11 +32,11 @@ impl MemoryStore {
 }
 
 impl ContentStore for MemoryStore {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             let mut contents = self.contents();
             let used = contents.entry(blob.id()).or_insert_with(|| Used { blob: blob.clone(), by: HashSet::new() });
-            used.by.insert(owner.clone());
+            used.by.insert(owner.to_owned());
             Ok(())
         })
     }
@@ -45,7 +45,7 @@ impl ContentStore for MemoryStore {
         Box::pin(async move { Ok(self.contents().get(&id).map(|used| used.blob.clone())) })
     }
 
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             self.contents().retain(|_, used| !used.by.remove(owner) || !used.by.is_empty());
             Ok(())

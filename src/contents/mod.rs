@@ -4,7 +4,7 @@
 //! contents by references and back; and [`resolve`], which loads contents for a model. The module never changes the
 //! conversation, nor the id, position, revision or metadata of a record.
 //!
-//! A content is stored once and kept as long as an [`Owner`], which is a call, uses it. It is deleted when its last owner is
+//! A content is stored once and kept as long as an owner, which is a call, uses it. It is deleted when its last owner is
 //! [released](ContentStore::release). A store has no expiry: release the owners of expired calls.
 //! [`Offloading`](crate::log::Offloading) does all of this for a log.
 //!
@@ -37,7 +37,6 @@ mod hydrate;
 mod id;
 mod locked;
 mod memory;
-mod owner;
 mod recent;
 mod reference;
 mod resolve;
@@ -55,6 +54,5 @@ pub(crate) use hydrate::hydrate;
 pub use id::ContentId;
 pub(crate) use locked::Locked;
 pub use memory::MemoryStore;
-pub use owner::Owner;
 pub use resolve::resolve;
 pub use store::{ContentFuture, ContentStore};

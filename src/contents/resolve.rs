@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 96 << 20;
 /// same contents again in later turns.
 ///
 /// ```
-/// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, resolve};
+/// use verbale::contents::{Blob, ContentStore, MemoryStore, resolve};
 /// use verbale::message::{Media, MediaKind, Source};
 /// use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 ///
@@ -37,7 +37,7 @@ const MAX_BYTES: u64 = 96 << 20;
 /// let store = MemoryStore::default();
 /// # let photo = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
 /// let photo = Blob::new(photo);
-/// store.put(&photo, &Owner::new("CA1")?).await?;
+/// store.put(&photo, "CA1").await?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user(Content::from(Media::new(MediaKind::Image, Source::ContentId(photo.id().to_string().into()))))?;
@@ -106,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::contents::{Cached, MemoryStore, Owner};
+    use crate::contents::{Cached, MemoryStore};
     use crate::message::Source;
 
     fn message(seq: u32, image: serde_json::Value) -> Message {
@@ -136,7 +136,7 @@ mod tests {
         let blobs: Vec<Blob> = [1_000, 1_001, 1_002, 1_003, 20, 30].map(|size| Blob::new(vec![7; size])).into();
         let messages: Vec<Message> = (0..).zip(&blobs).map(|(seq, blob)| message(seq, image(blob, None))).collect();
         for blob in &blobs {
-            runtime.block_on(store.put(blob, &Owner::new("CA1").unwrap())).unwrap();
+            runtime.block_on(store.put(blob, "CA1")).unwrap();
         }
         let read = |contents, bytes| {
             let before = store.misses();
@@ -160,7 +160,7 @@ mod tests {
     fn known_size_beyond_the_limit_avoids_the_read() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (store, blob) = (Cached::new(MemoryStore::default(), 0), Blob::new(vec![7; 5_000]));
-        runtime.block_on(store.put(&blob, &Owner::new("CA1").unwrap())).unwrap();
+        runtime.block_on(store.put(&blob, "CA1")).unwrap();
         let messages = || [message(0, image(&blob, Some(5_000)))];
         assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 4_999)).1.len(), 1);
         assert_eq!(store.misses(), 0);

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Blob, ContentError, ContentId, Owner};
+use super::{Blob, ContentError, ContentId};
 
 /// The future that the methods of a [`ContentStore`] return.
 pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentError>> + Send + 'a>>;
@@ -24,6 +24,8 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 ///   and is deleted when its owner is released again.
 /// - **Deadlines.** Every wait has a deadline. The store never retries; errors state whether a retry may help.
 ///
+/// An owner is named by a text of 1 to 1,000 bytes; a log uses the id of the call.
+///
 /// A put for a released owner, such as a late retry, counts like any other put: the owner uses the content again. Release
 /// an owner again after its last put.
 ///
@@ -32,13 +34,13 @@ pub trait ContentStore: Send + Sync {
     /// Stores a content, which `owner` uses from now on.
     ///
     /// Returns [`ContentError`] if the store failed.
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()>;
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()>;
 
     /// Stores a content like [`put`](Self::put), but sends no further part of it once `time` has passed. A store that takes
     /// a content in parts overrides this. It keeps the parts that it has, and the next put continues.
     ///
     /// Returns the errors of [`put`](Self::put), and a [retryable](ContentError::is_retryable) one if parts are left.
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         let _ = time;
         self.put(blob, owner)
     }
@@ -52,24 +54,24 @@ pub trait ContentStore: Send + Sync {
     /// succeeds.
     ///
     /// Returns [`ContentError`] if the store failed. Then release the owner again.
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()>;
 
     /// Deletes what requests of an owner left that arrived after its [release](Self::release). Sweep once no such request
     /// can be under way any more, some minutes after the release. A store whose requests cannot arrive late releases the
     /// owner again.
     ///
     /// Returns [`ContentError`] if the store failed. Sweep the owner again then.
-    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn sweep<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         self.release(owner)
     }
 }
 
 impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         (**self).put(blob, owner)
     }
 
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         (**self).put_within(blob, owner, time)
     }
 
@@ -77,11 +79,11 @@ impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
         (**self).get(id)
     }
 
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         (**self).release(owner)
     }
 
-    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn sweep<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         (**self).sweep(owner)
     }
 }

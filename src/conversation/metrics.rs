@@ -16,7 +16,7 @@ pub struct CallMetrics {
     /// The number of barge-ins.
     pub barge_ins: u32,
     /// The number of replies that failed. In a live call, each ends with an apology.
-    pub apologies: u32,
+    pub(crate) apologies: u32,
     /// The number of switches to another model before an answer.
     pub model_switches: u32,
     /// The number of tool calls.
@@ -29,9 +29,9 @@ pub struct CallMetrics {
     pub summaries_applied: u32,
     /// The number of summaries that an extractive one replaced, because the summarizer failed or paused, or because the
     /// window was at its limit.
-    pub summaries_replaced: u32,
+    pub(crate) summaries_replaced: u32,
     /// The number of summaries that were dropped, because they saved too little or because their messages had changed.
-    pub summaries_dropped: u32,
+    pub(crate) summaries_dropped: u32,
     /// The tokens of all replies.
     pub usage: Usage,
     /// The tokens of all summaries, dropped ones included.
@@ -68,12 +68,12 @@ impl CallMetrics {
             CallEvent::ModelSwitched { .. } => self.model_switches += 1,
             CallEvent::FirstToken { after_ms, .. } => self.first_tokens_ms.push(*after_ms),
             CallEvent::FirstWords { after_ms, .. } => self.response_gaps_ms.push(*after_ms),
+            CallEvent::ReplyEnded { end: ReplyEnd::AskedToRepeat, .. } => self.asked_to_repeat += 1,
             CallEvent::ReplyEnded { speech, end, generated_bytes } => {
                 self.reply(*speech).generated_bytes = *generated_bytes;
                 self.apologies += u32::from(matches!(end, ReplyEnd::Failed(_)));
             }
             CallEvent::Used { usage } => self.usage += *usage,
-            CallEvent::AskedToRepeat { .. } => self.asked_to_repeat += 1,
             CallEvent::BargedIn => self.barge_ins += 1,
             CallEvent::Heard { speech, heard_bytes } => {
                 self.reply(*speech).heard_bytes = Some(*heard_bytes);
@@ -282,7 +282,7 @@ mod tests {
             summary(SummaryOutcome::Replaced(Some(Failure::Throttled)), usage(0, 0, 0, 0)),
             summary(SummaryOutcome::Replaced(None), usage(0, 0, 0, 0)),
             summary(SummaryOutcome::SKIPPED, usage(0, 0, 0, 0)),
-            CallEvent::AskedToRepeat { speech: SpeechId(3) },
+            CallEvent::ReplyEnded { speech: SpeechId(3), end: ReplyEnd::AskedToRepeat, generated_bytes: 30 },
             CallEvent::Submitted { records: 0, is_complete: false },
             CallEvent::Submitted { records: 7, is_complete: true },
             CallEvent::Closed { after_ms: 61_042 },

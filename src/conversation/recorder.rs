@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use metrics::{counter, histogram};
 
-use crate::log::{CallId, Durability};
+use crate::log::CallId;
 use crate::turn::{CallEvent, Observer, ReplyEnd, SummaryOutcome, ToolOutcome};
 
 /// Counts the events of calls with the [`metrics`](https://docs.rs/metrics) crate, whose recorder the service chooses, for
@@ -51,7 +51,6 @@ impl Observer for MetricsObserver {
                 let filled = if *is_filled { "true" } else { "false" };
                 counter!("verbale_silences_total", "filled" => filled).increment(1);
             }
-            CallEvent::AskedToRepeat { .. } => counter!("verbale_asked_to_repeat_total").increment(1),
             CallEvent::BargedIn => counter!("verbale_barge_ins_total").increment(1),
             CallEvent::ToolCalled { .. } => counter!("verbale_tool_calls_total").increment(1),
             CallEvent::ToolFinished { outcome, after_ms, .. } => {
@@ -78,7 +77,7 @@ impl Observer for MetricsObserver {
                 }
             }
             CallEvent::LogLevel { durability } => {
-                counter!("verbale_log_levels_total", "level" => level_word(*durability)).increment(1);
+                counter!("verbale_log_levels_total", "level" => durability.word()).increment(1);
             }
             CallEvent::Closed { after_ms } => seconds("verbale_call_seconds", *after_ms),
             CallEvent::Heard { .. } | CallEvent::SummaryStarted { .. } => {}
@@ -113,14 +112,6 @@ fn summary_word(outcome: &SummaryOutcome) -> &'static str {
         SummaryOutcome::Applied => "applied",
         SummaryOutcome::Replaced(_) => "replaced",
         SummaryOutcome::Dropped(reason) => reason,
-    }
-}
-
-fn level_word(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Accepted => "accepted",
-        Durability::Spooled => "spooled",
-        Durability::Stored => "stored",
     }
 }
 

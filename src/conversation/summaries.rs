@@ -15,7 +15,7 @@ use crate::clock;
 use crate::manager::Summarizing;
 use crate::memory::ExtractiveSummarizer;
 use crate::message::{Message, RequestRecord};
-use crate::model::{Failure, ModelError, Partial, Summary, Usage, wait};
+use crate::model::{Failure, ModelError, Summary, Usage, wait};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryOutcome, count};
 
@@ -123,7 +123,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
 }
 
 fn error(failure: Failure) -> ModelError {
-    ModelError::new(failure, Partial::default())
+    ModelError::new(failure)
 }
 
 struct StopOnDrop(AbortHandle);

@@ -69,7 +69,7 @@ name! {
 /// bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); in the index of calls by
 /// day, it holds the start of the call and its id. A partition key has room for 2,048 bytes, which hold a tenant and
 /// the day.
-pub(super) const MAX_BYTES: usize = 1_000;
+const MAX_BYTES: usize = 1_000;
 
 impl Serialize for CallId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,12 +6,11 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::call_id::MAX_BYTES;
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
     Put, Span, WriterLease,
 };
-use crate::contents::{Blob, ContentError, ContentStore, Offload, Owner, hydrate};
+use crate::contents::{Blob, ContentError, ContentStore, Offload, hydrate};
 use crate::message::Record;
 
 /// A log that moves large contents into a content store.
@@ -44,7 +43,7 @@ use crate::message::Record;
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(logged()).unwrap();
 /// ```
 ///
-/// - **Putting.** The contents of a record are put before the record, with the call as their [`Owner`]. Equal records
+/// - **Putting.** The contents of a record are put before the record, with the call's id as their owner. Equal records
 ///   have equal references, so the log [already has](super::Put::Kept) a record that is put again. A record that was
 ///   written without offloading, or with another [threshold](Self::with_threshold), conflicts at the same revision: do
 ///   not change the setting of a live call. A [`Cached`](crate::contents::Cached) store remembers the contents that it
@@ -96,7 +95,7 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
     }
 
     /// Puts contents, a few concurrently. After an error, running puts end, and no further ones begin.
-    async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &Owner) -> Result<(), ContentError> {
+    async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &str) -> Result<(), ContentError> {
         let mut seen = HashSet::new();
         blobs.retain(|blob| seen.insert(blob.id()));
         for chunk in blobs.chunks(CONCURRENT_PUTS) {
@@ -109,13 +108,13 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
     /// Returns the record with references, and the result of putting its contents.
     async fn offloaded(&self, call_id: &CallId, record: &Record) -> (Record, Result<(), LogError>) {
         let (record, blobs) = self.offload.detach(record);
-        let put = self.put_contents(blobs, &owner(call_id)).await;
+        let put = self.put_contents(blobs, call_id.as_str()).await;
         let operation = |error| store_error(format!("putting contents of call {call_id}"), error).of_one_record();
         (record, put.map_err(operation))
     }
 
     async fn release(&self, call_id: &CallId) -> Result<(), LogError> {
-        let released = self.store.release(&owner(call_id)).await;
+        let released = self.store.release(call_id.as_str()).await;
         released.map_err(|error| store_error(format!("releasing the contents of call {call_id}"), error))
     }
 
@@ -197,7 +196,7 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         Box::pin(async move {
             let erased = self.log.sweep(erased_on).await?;
             for call_id in &erased {
-                let swept = self.store.sweep(&owner(call_id)).await;
+                let swept = self.store.sweep(call_id.as_str()).await;
                 swept.map_err(|error| store_error(format!("sweeping the contents of call {call_id}"), error))?;
             }
             Ok(erased)
@@ -211,12 +210,6 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move { Ok(self.hydrated(self.log.resume_call(call_id).await?).await) })
     }
-}
-
-#[expect(clippy::expect_used, reason = "a call id is not empty and not longer than an owner")]
-fn owner(call_id: &CallId) -> Owner {
-    const { assert!(MAX_BYTES <= Owner::MAX_BYTES) };
-    Owner::new(call_id.as_str()).expect("a call id is a valid owner")
 }
 
 /// Runs futures concurrently to their ends, and returns their results in order.

@@ -63,11 +63,7 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
 }
 
 fn write_missing(f: &mut fmt::Formatter<'_>, missing: &LeftOut) -> fmt::Result {
-    let (seq, reason) = (missing.position.seq(), &missing.reason);
-    match missing.position.summary_number() {
-        None => write!(f, "\n          [missing] message {seq}: {reason}"),
-        Some(number) => write!(f, "\n          [missing] summary {number}: {reason}"),
-    }
+    write!(f, "\n          [missing] {missing}")
 }
 
 struct Shown<'a> {

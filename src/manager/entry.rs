@@ -48,12 +48,6 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         }
     }
 
-    /// Removes the custom data of this key and returns it, if any.
-    pub fn remove_data(&mut self, key: &str) -> Option<Value> {
-        self.message().metadata().aux().get(key)?;
-        self.change(|message| message.metadata_mut().remove_aux(key)).flatten()
-    }
-
     /// Sets a time of the whole message, in milliseconds since the Unix epoch, and returns the previous one.
     ///
     /// Returns a [`MessageError`] if `at_ms` is probably in seconds: from 100 million to below 100 billion.

@@ -1,5 +1,7 @@
 //! [`LeftOut`]: a record that a restored conversation lacks. [`Holes`]: the numbers of the missing messages.
 
+use std::fmt;
+
 use super::MessagesManager;
 use crate::message::{MessageWrapper, Position, Role};
 
@@ -8,6 +10,8 @@ use crate::message::{MessageWrapper, Position, Role};
 /// A message that was left out keeps its number, and the conversation continues after it. The model does not get the
 /// message. The window has a fake user message (`...`) in its place only where two assistant messages would follow each
 /// other, or where an assistant message would open the window.
+///
+/// `Display` names the record and has the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -15,7 +19,7 @@ pub struct LeftOut {
     /// the summary before it.
     pub position: Position,
     /// The role, if it is known.
-    pub role: Option<Role>,
+    pub(crate) role: Option<Role>,
     /// Why the record is not in the list, and where it is if that is known. Never contains the words of a caller.
     pub reason: Box<str>,
 }
@@ -23,6 +27,15 @@ pub struct LeftOut {
 impl LeftOut {
     pub(crate) fn new(position: Position, role: Option<Role>, reason: impl Into<Box<str>>) -> Self {
         Self { position, role, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.position.summary_number() {
+            None => write!(f, "message {}: {}", self.position.seq(), self.reason),
+            Some(number) => write!(f, "summary {number}: {}", self.reason),
+        }
     }
 }
 

@@ -33,15 +33,6 @@ fn restored_call_continues() {
 }
 
 #[test]
-fn removed_data_leaves_manager_equal_to_restored_one() {
-    let mut manager = Manager::new();
-    let mut entry = manager.add_user("Hi").unwrap();
-    entry.set_data("stopped", true).unwrap();
-    assert_eq!(entry.remove_data("stopped"), Some(true.into()));
-    assert!(restored_from_json(&manager) == manager);
-}
-
-#[test]
 fn new_heard_report_replaces_the_old_one() {
     let json = |heard: serde_json::Value| {
         serde_json::json!([

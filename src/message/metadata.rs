@@ -11,7 +11,7 @@ use crate::message::marks::{Attribute, Timing};
 use crate::message::part::{self, PartData};
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
-use crate::message::value::{Map, Value, entries_bytes};
+use crate::message::value::{Map, entries_bytes};
 use crate::message::{MessageId, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
@@ -246,12 +246,6 @@ impl Metadata {
 
     pub(crate) fn aux_mut(&mut self) -> &mut Map {
         &mut self.more().aux
-    }
-
-    pub(crate) fn remove_aux(&mut self, key: &str) -> Option<Value> {
-        let removed = self.aux_mut().remove(key);
-        self.tidy();
-        removed
     }
 
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {

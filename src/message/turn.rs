@@ -36,6 +36,10 @@ pub struct TurnRecord {
     /// The number of sentences that filled a silence.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) fillers: u32,
+    /// The level of the log at the end of the turn, if it had not stored all changes until then: `accepted`, in memory
+    /// only, or `spooled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<Text>,
     /// The latest of the earlier turns that were logged with the same message, at most 16, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) earlier: Vec<TurnRecord>,

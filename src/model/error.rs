@@ -53,8 +53,7 @@ pub(crate) mod wait {
 
 /// The size of the part of an answer that arrived before a failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Partial {
+pub(crate) struct Partial {
     /// The size of the text, in bytes.
     pub text_bytes: usize,
     /// The number of complete tool calls.
@@ -62,8 +61,13 @@ pub struct Partial {
 }
 
 impl ModelError {
+    /// Creates an error.
+    pub fn new(kind: Failure) -> Self {
+        Self::after(kind, Partial::default())
+    }
+
     /// Creates an error for a request that failed after `received` had arrived.
-    pub fn new(kind: Failure, received: Partial) -> Self {
+    pub(crate) fn after(kind: Failure, received: Partial) -> Self {
         Self { kind, received, source: None }
     }
 
@@ -78,8 +82,8 @@ impl ModelError {
         &self.kind
     }
 
-    /// Returns the size of the part of the answer that arrived.
-    pub fn received(&self) -> Partial {
+    #[cfg(test)]
+    pub(crate) fn received(&self) -> Partial {
         self.received
     }
 
@@ -155,7 +159,7 @@ mod tests {
             (Failure::Cut, true),
             (Failure::Malformed(String::new()), true),
         ] {
-            let error = ModelError::new(failure, Partial::default());
+            let error = ModelError::new(failure);
             assert_eq!(error.is_retryable(), is_retryable, "{error:?}");
         }
     }

@@ -13,8 +13,9 @@ mod progress;
 mod summarizer;
 mod tool;
 
+pub(crate) use error::Partial;
 pub(crate) use error::wait;
-pub use error::{Failure, ModelError, Partial};
+pub use error::{Failure, ModelError};
 pub use event::{ModelEvent, StopReason, Usage};
 pub use fallback::FallbackModel;
 pub use inference::Inference;

@@ -15,8 +15,8 @@ use std::ops::RangeInclusive;
 pub(crate) use calibrated::Calibrated;
 pub use prices::TokenPrices;
 use sizes::{CutSize, Size, WindowSizes};
-pub use tokens::Tokens;
-pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
+pub use tokens::estimate_tokens;
+pub(crate) use tokens::{CharacterEstimator, TokenEstimator, Tokens};
 
 use crate::manager::{Cut, MessagesManager, Summarizing};
 use crate::message::{Message, MessageWrapper};

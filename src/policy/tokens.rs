@@ -6,6 +6,14 @@ use std::ops::Add;
 
 use crate::message::{Content, Message, Outcome, ResultContent, Value};
 
+/// Estimates the tokens of a message from its characters and their scripts, without asking a model.
+///
+/// A [`Policy`](super::Policy) counts the window in this measure.
+#[must_use]
+pub fn estimate_tokens(message: &Message) -> u64 {
+    Tokens::estimate(message).get()
+}
+
 /// A number of tokens, estimated or reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tokens(u64);
@@ -19,7 +27,7 @@ impl Tokens {
         self.0
     }
 
-    /// Estimates the tokens of a message from its characters and their scripts, without asking a model.
+    /// The estimate of [`estimate_tokens`].
     pub fn estimate(message: &Message) -> Self {
         CharacterEstimator.message(message)
     }

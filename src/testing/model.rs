@@ -116,7 +116,7 @@ impl Step {
                 None
             }
             Self::Emit(event) => Some(Ok(event)),
-            Self::Fail(failure, received) => Some(Err(ModelError::new(failure, received))),
+            Self::Fail(failure, received) => Some(Err(ModelError::after(failure, received))),
             Self::Hang => std::future::pending().await,
         }
     }

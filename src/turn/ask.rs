@@ -104,12 +104,12 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
     loop {
         let (deadline, wait, after) = deadlines.next(&setup, has_begun);
         let event = match timeout_at(deadline, receive(&mut generation)).await {
-            Err(_) => Err(ModelError::new(Failure::TimedOut { wait, after }, received)),
+            Err(_) => Err(ModelError::after(Failure::TimedOut { wait, after }, received)),
             Ok(Received::Progress) => {
                 has_begun = true;
                 continue;
             }
-            Ok(Received::Event(None)) => Err(ModelError::new(Failure::truncated(), received)),
+            Ok(Received::Event(None)) => Err(ModelError::after(Failure::truncated(), received)),
             Ok(Received::Event(Some(event))) => event,
         };
         let is_running = match event {

@@ -6,7 +6,7 @@ use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Draft, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
-use crate::model::{Failure, ModelError, NoResult, Partial, StopReason};
+use crate::model::{Failure, ModelError, NoResult, StopReason};
 
 /// The step after an answer.
 pub(super) enum Next {
@@ -113,7 +113,7 @@ impl Core {
                 self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
                 let failure =
                     Failure::Malformed("the arguments of a tool call are no JSON, twice in a turn".to_owned());
-                TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())))
+                TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure)))
             }
             Ok(calls) if is_cut => {
                 turn.has_dropped_calls = !calls.is_empty();

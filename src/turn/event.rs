@@ -37,7 +37,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 ///
 /// A reply is everything that the model says in one turn, before and after its tool calls. `speech` is the id of the
 /// reply. A run has such ids too, although nothing is spoken. [`FirstWords`](Self::FirstWords),
-/// [`AskedToRepeat`](Self::AskedToRepeat), [`BargedIn`](Self::BargedIn), [`Heard`](Self::Heard) and
+/// [`BargedIn`](Self::BargedIn), [`Heard`](Self::Heard) and
 /// [`Closed`](Self::Closed) come only from live calls, the others also from runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -74,7 +74,7 @@ pub enum CallEvent {
         /// The time since the end of the caller's words.
         after_ms: u32,
     },
-    /// A reply ended.
+    /// A reply ended. A reply that [asks the caller to repeat](ReplyEnd::AskedToRepeat) has no other event.
     ReplyEnded {
         /// The reply.
         speech: SpeechId,
@@ -97,11 +97,6 @@ pub enum CallEvent {
         after_ms: u32,
         /// Whether a [filler](crate::call::CallSettings::with_fillers) is spoken.
         is_filled: bool,
-    },
-    /// The caller was not understood and is asked to repeat.
-    AskedToRepeat {
-        /// The sentence that is spoken.
-        speech: SpeechId,
     },
     /// The caller interrupted the assistant.
     BargedIn,

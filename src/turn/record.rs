@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
+use crate::log::Durability;
 use crate::message::{MessageId, RequestRecord, Text, TurnRecord};
 use crate::model::Usage;
 use crate::policy::Tokens;
@@ -102,12 +103,18 @@ impl Core {
         let end_ms = self.now_ms();
         let start_ms = if requests.is_empty() { end_ms } else { start_ms };
         let took_ms = end_ms.saturating_sub(start_ms);
-        let record = TurnRecord { end, reason, start_ms, took_ms, requests, fillers, ..TurnRecord::default() };
+        let log = self.log_level().filter(|level| *level != Durability::Stored).map(|level| level.word().into());
+        let record = TurnRecord { end, reason, start_ms, took_ms, requests, fillers, log, ..TurnRecord::default() };
         if let Some(mut entry) = self.manager.entry(&message) {
             let record = record.after(entry.metadata().turn());
             entry.set_turn(record);
             self.ended = Some((turn.id, message));
         }
+    }
+
+    /// Returns how durable the changes until now are, if the conversation is logged.
+    fn log_level(&self) -> Option<Durability> {
+        Some(*self.writer.as_ref()?.level().borrow())
     }
 
     /// Records the tokens of a request. They often arrive after the turn has ended.

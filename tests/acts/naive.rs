@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use tokio::time::sleep;
 use verbale::message::{Outcome, Text};
-use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason};
+use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason};
 use verbale::{Content, Message, ToolCall, Value};
 
 use super::bookings::{HOLDER, Kind, numbers};
@@ -42,7 +42,7 @@ impl Model for Naive {
                     None
                 }
                 Step::Emit(event) => Some(Ok(event)),
-                Step::Fail(failure) => Some(Err(ModelError::new(failure, Partial::default()))),
+                Step::Fail(failure) => Some(Err(ModelError::new(failure))),
                 Step::Hang => std::future::pending().await,
             }
         };

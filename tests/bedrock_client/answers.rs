@@ -10,7 +10,7 @@ use verbale::model::{Failure, ModelEvent, StopReason, Usage};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 
-use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, received, text, tool, window};
+use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 
 fn usage(input: u64, read: u64, write: u64, output: u64) -> ModelEvent {
     let mut usage = Usage::default();
@@ -104,7 +104,7 @@ async fn stop_reasons_are_mapped() {
     for reason in [Stop::MalformedToolUse, Stop::MalformedModelOutput] {
         bedrock.reply(ScriptedReply::text("On").stop(reason.clone()));
         let failure = Failure::Malformed(format!("the model stopped with `{}`", reason.as_str()));
-        assert_eq!(fail(&claude(&bedrock), question()).await, (failure, received(2, 0)));
+        assert_eq!(fail(&claude(&bedrock), question()).await, (failure, (2, 0)));
     }
 }
 

@@ -54,7 +54,7 @@ async fn turn_is_sent_once_and_its_error_says_whether_to_retry() {
         let bedrock = FakeBedrock::new();
         bedrock.reply(reply);
         let (_, error) = ask(&claude(&bedrock), question()).await.unwrap_err();
-        assert_eq!((error.kind(), error.received().text_bytes), (&Failure::Throttled, text_bytes));
+        assert_eq!((error.kind(), super::received(&error).0), (&Failure::Throttled, text_bytes));
         assert!(error.is_retryable());
         assert_eq!(bedrock.counters().requests, 1);
     }
@@ -68,7 +68,7 @@ async fn answer_is_not_retried_after_its_first_text() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("a b").exception_after(2, "ThrottlingException"));
     let (failure, received) = fail(&claude(&bedrock), question()).await;
-    assert_eq!((failure, received.text_bytes), (Failure::Throttled, 1));
+    assert_eq!((failure, received.0), (Failure::Throttled, 1));
     assert_eq!(bedrock.counters().requests, 1);
 }
 

@@ -8,7 +8,7 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-use verbale::model::{Failure, Partial};
+use verbale::model::Failure;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, claude, fail, for_summaries, question};
@@ -45,7 +45,7 @@ async fn exceptions_before_the_answer_are_mapped() {
     ] {
         let bedrock = FakeBedrock::answering(move |_| ScriptedReply::refused(exception));
         let (failure, received) = fail(&claude(&bedrock), question()).await;
-        assert_eq!((kind(&failure), received), (expected, Partial::default()), "{exception:?}");
+        assert_eq!((kind(&failure), received), (expected, (0, 0)), "{exception:?}");
         // The conversation retries, not the SDK.
         assert_eq!(bedrock.counters().requests, 1, "{exception:?}");
     }
@@ -96,7 +96,7 @@ async fn exceptions_within_the_answer_are_mapped_and_not_retried() {
         for (events, text_bytes) in [(0, 0), (1, 0), (3, 9)] {
             bedrock.reply(ScriptedReply::text("On Friday at 9").exception_after(events, exception));
             let (failure, received) = fail(&claude(&bedrock), question()).await;
-            assert_eq!((kind(&failure), received.text_bytes), (expected, text_bytes), "{exception:?} after {events}");
+            assert_eq!((kind(&failure), received.0), (expected, text_bytes), "{exception:?} after {events}");
         }
         assert_eq!(bedrock.counters().requests, 3);
     }
@@ -140,7 +140,7 @@ async fn interrupted_stream_is_an_error() {
         ] {
             bedrock.reply(reply.clone());
             let (failed, received) = fail(&model, question()).await;
-            assert_eq!((failed, received.text_bytes), (failure, text_bytes), "{reply:?}");
+            assert_eq!((failed, received.0), (failure, text_bytes), "{reply:?}");
         }
     }
 }
@@ -155,7 +155,7 @@ async fn interrupted_answer_in_one_piece_is_an_error() {
         let bedrock = FakeBedrock::answering(move |_| reply.clone());
         let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE));
         let (failure, received) = fail(&model, question()).await;
-        assert_eq!((kind(&failure), received), (expected, Partial::default()), "{failure:?}");
+        assert_eq!((kind(&failure), received), (expected, (0, 0)), "{failure:?}");
     }
 }
 
@@ -167,7 +167,7 @@ async fn missing_server_is_unreachable() {
     drop(server);
     bedrock.until(|_| true).await;
     let model = BedrockModel::for_turns(Client::from_conf(turn_client(config).build()), BedrockSettings::new(CLAUDE));
-    assert_eq!(fail(&model, question()).await, (Failure::Unreachable, Partial::default()));
+    assert_eq!(fail(&model, question()).await, (Failure::Unreachable, (0, 0)));
 }
 
 #[tokio::test]

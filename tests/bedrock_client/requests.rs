@@ -4,7 +4,7 @@ use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{BedrockSettings, validate};
 use verbale::message::{Document, Media, MediaKind, Source};
-use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest, Partial};
+use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value};
 
@@ -166,7 +166,7 @@ fn model_has_its_id() {
 #[tokio::test]
 async fn irreparable_request_is_never_sent() {
     let bedrock = FakeBedrock::new();
-    let invalid = |why: &str| (Failure::Invalid(why.to_owned()), Partial::default());
+    let invalid = |why: &str| (Failure::Invalid(why.to_owned()), (0, 0));
     let mut request = question();
     let mut no_object = tool("get_parcel");
     no_object.input_schema = Value::Null;

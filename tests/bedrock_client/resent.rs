@@ -77,7 +77,7 @@ async fn refusal_at_the_start_of_the_stream_is_answered_too() {
     // Not after the model has begun to speak.
     bedrock.reply(ScriptedReply::text("On").exception_after(2, "ValidationException"));
     let (events, error) = ask(&model, after_a_tool()).await.unwrap_err();
-    assert!(matches!(error.kind(), Failure::Refused(_)) && error.received().text_bytes == 2, "{error}");
+    assert!(matches!(error.kind(), Failure::Refused(_)) && super::received(&error).0 == 2, "{error}");
     assert_eq!((repairs(&events).len(), bedrock.counters().requests), (0, 3));
 }
 

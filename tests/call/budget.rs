@@ -10,7 +10,7 @@ use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
 use verbale::message::ResultContent;
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::{Policy, Tokens};
+use verbale::policy::{Policy, estimate_tokens};
 use verbale::testing::{ScriptedModel, ScriptedReply};
 use verbale::{MessagesManager, PlainMessage, Value};
 
@@ -132,14 +132,14 @@ fn play(turns: &[Turn], policy: Policy, max_window: u64) -> (Vec<ModelRequest>, 
 fn estimate(text: &str) -> u64 {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let Ok(added) = manager.add_user(text) else { return 0 };
-    u64::from(Tokens::estimate(added.message())) - 4
+    estimate_tokens(added.message()) - 4
 }
 
 /// Returns the tokens of a prompt.
 fn length(request: &ModelRequest) -> u64 {
     let texts = request.system.iter().chain(&request.late_system).chain(&request.memory);
     let texts: u64 = texts.map(|text| estimate(text.as_str())).sum();
-    texts + request.messages.iter().map(|message| u64::from(Tokens::estimate(message))).sum::<u64>()
+    texts + request.messages.iter().map(estimate_tokens).sum::<u64>()
 }
 
 const NO_LIMIT: u64 = 1_000_000;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore, Owner};
+use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore};
 use verbale::message::{Media, MediaKind, ResultContent, Source};
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
 use verbale::{Content, Message, MessageWrapper, Value};
@@ -52,7 +52,7 @@ async fn photo_turn(store: impl ContentStore + 'static, id: String) -> [Vec<Sour
 async fn request_has_the_bytes_of_referenced_contents() {
     let store = MemoryStore::default();
     let photo = Blob::new(PNG);
-    store.put(&photo, &Owner::new("CA1").unwrap()).await.unwrap();
+    store.put(&photo, "CA1").await.unwrap();
     let id = photo.id().to_string();
     let [asked, kept] = photo_turn(store, id.clone()).await;
     assert_eq!(asked, [Source::Bytes(PNG.into())]);
@@ -71,7 +71,7 @@ async fn missing_content_does_not_fail_the_turn() {
 struct Hangs;
 
 impl ContentStore for Hangs {
-    fn put<'a>(&'a self, _: &'a Blob, _: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, _: &'a Blob, _: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(std::future::pending())
     }
 
@@ -79,7 +79,7 @@ impl ContentStore for Hangs {
         Box::pin(std::future::pending())
     }
 
-    fn release<'a>(&'a self, _: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, _: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(std::future::pending())
     }
 }

@@ -134,7 +134,7 @@ async fn panic_of_the_model_leads_to_the_apology() {
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
     assert!(text.contains("sorry"), "{text}");
     assert_eq!(end, ReplyEnd::Failed(None));
-    assert_eq!(call.conversation().metrics().apologies, 1);
+    assert!(call.conversation().metrics().to_string().contains("apologies 1,"));
 }
 
 #[tokio::test(start_paused = true)]

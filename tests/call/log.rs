@@ -353,7 +353,7 @@ async fn observer_sees_how_durable_the_call_is() {
         let levels = Levels::default();
         let id = CallId::new(format!("CA{with_spool}")).unwrap();
         let handle = writer.open(CallHeader::new(id, START_MS).unwrap()).unwrap();
-        let model = Scripted::new([words("I am fine, and you?"), words("Good.")]);
+        let model = Scripted::new([words("I am fine, and you?"), words("Good."), words("Bye.")]);
         let call = builder(&model).observer(levels.clone()).log(handle).open().unwrap();
         turn(&call, "How are you?").await;
         pass(5_000).await;
@@ -364,10 +364,24 @@ async fn observer_sees_how_durable_the_call_is() {
         pass(5_000).await;
         let lowest = if with_spool { Durability::Spooled } else { Durability::Accepted };
         assert_eq!(levels.take().last(), Some(&lowest));
+        let word = if with_spool { "spooled" } else { "accepted" };
+        assert_eq!(level_of_last_turn(&call).as_deref(), Some(word));
         is_away.store(false, Ordering::SeqCst);
         pass(60_000).await;
         assert_eq!(levels.take(), [Durability::Stored]);
+        call.caller_said("Bye").unwrap();
+        pass(5_000).await;
+        read(call.reply().unwrap()).await;
+        assert_eq!(level_of_last_turn(&call), None, "the log has all that was there when the turn began");
     }
+}
+
+/// The level of the log in the record of the last turn.
+fn level_of_last_turn(call: &CallSession) -> Option<String> {
+    call.conversation().read(|manager| {
+        let turn = manager.meta_messages().iter().filter_map(|wrapper| wrapper.message().metadata().turn()).next_back();
+        serde_json::to_value(turn.unwrap()).unwrap().get("log").map(|log| log.as_str().unwrap().to_owned())
+    })
 }
 
 #[tokio::test(start_paused = true)]

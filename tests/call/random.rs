@@ -12,7 +12,7 @@ use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::{Outcome, ToolCallId, ToolResult};
 use verbale::model::{
-    Failure, ModelError, ModelRequest, Partial, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
+    Failure, ModelError, ModelRequest, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
 };
 use verbale::policy::Policy;
 use verbale::{Content, Message, MessageWrapper, Role, Summarizing, ToolCall, Value};
@@ -101,7 +101,7 @@ impl Summarizer for Unsteady {
         Box::pin(async move {
             pass(ms).await;
             match kind {
-                0 => Err(ModelError::new(Failure::Unreachable, Partial::default())),
+                0 => Err(ModelError::new(Failure::Unreachable)),
                 1 => std::panic::resume_unwind(Box::new("a summarizer of the service")),
                 2 => std::future::pending().await,
                 _ => Ok("They spoke.".into()),

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 use verbale::call::{CallBuilder, CallSession, Effect, Reply, ReplyEnd, ReplyEvent, SpeechId};
 use verbale::clock::{Clock, SequentialIds};
-use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage};
+use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason, Usage};
 use verbale::{MessageWrapper, ToolCall, Value};
 
 /// One step of a scripted answer.
@@ -145,7 +145,7 @@ impl Stream for Answer {
                 Some(Step::Fail(failure)) => {
                     self.has_ended = true;
                     self.steps.clear();
-                    return Poll::Ready(Some(Err(ModelError::new(failure, Partial::default()))));
+                    return Poll::Ready(Some(Err(ModelError::new(failure))));
                 }
             };
             return Poll::Ready(Some(Ok(event)));

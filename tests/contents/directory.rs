@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 
 use verbale::contents::{Blob, ContentId, ContentStore, DirectoryStore};
 
-use super::owner;
-
 type Damage = fn(&mut Vec<u8>);
 
 fn store() -> (tempfile::TempDir, DirectoryStore) {
@@ -43,7 +41,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         ("with a byte more", |bytes| bytes.push(0)),
     ];
     for (name, damage) in damages {
-        store.put(&blob, &owner("CA1")).await.unwrap();
+        store.put(&blob, "CA1").await.unwrap();
         let mut bytes = fs::read(&path).unwrap();
         assert_eq!(bytes, **blob.bytes(), "the file has the bytes alone");
         damage(&mut bytes);
@@ -56,7 +54,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
             }
             other => panic!("{name}: {other:?}"),
         }
-        store.put(&blob, &owner("CA1")).await.unwrap();
+        store.put(&blob, "CA1").await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob), "{name}");
     }
 }
@@ -69,7 +67,7 @@ async fn files_of_a_killed_writer_are_never_read() {
     fs::write(unfinished.join(".tmpAbCdEf"), &blob.bytes()[..2_000]).unwrap();
     fs::write(unfinished.join(hex(blob.id())), &blob.bytes()[..2_000]).unwrap();
     assert_eq!(store.get(blob.id()).await.unwrap(), None);
-    store.put(&blob, &owner("CA1")).await.unwrap();
+    store.put(&blob, "CA1").await.unwrap();
     let again = DirectoryStore::open(directory.path()).unwrap();
     assert_eq!(again.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
 }
@@ -79,7 +77,7 @@ async fn content_is_one_file_and_use_is_two_empty_files() {
     let (directory, store) = store();
     let blobs: Vec<Blob> = (0..20_u8).map(|at| Blob::new(vec![at; 100])).collect();
     for blob in blobs.iter().chain(&blobs) {
-        store.put(blob, &owner("CA1")).await.unwrap();
+        store.put(blob, "CA1").await.unwrap();
     }
     let (root, by) = (directory.path(), hex(ContentId::of(b"CA1")));
     let files_of = |blob: &Blob| {
@@ -94,7 +92,7 @@ async fn content_is_one_file_and_use_is_two_empty_files() {
     let empty = found.iter().filter(|path| fs::metadata(path).unwrap().len() == 0).count();
     assert_eq!(empty, 41);
 
-    store.release(&owner("CA1")).await.unwrap();
+    store.release("CA1").await.unwrap();
     assert_eq!(files(root), [root.join("lock")]);
     let left = |name: &str| fs::read_dir(root.join(name)).unwrap().count();
     assert_eq!(["uses", "owners", "unfinished"].map(left), [0, 0, 0]);
@@ -111,11 +109,11 @@ async fn killed_release_is_completed_by_the_next() {
     let users = root.join("uses").join(&id);
     let paths = [users.join(&by), users.clone(), path_of(root, &blob), root.to_owned()];
     for killed_after in 0..=steps.len() {
-        store.put(&blob, &owner("CA1")).await.unwrap();
+        store.put(&blob, "CA1").await.unwrap();
         for (remove, path) in steps.iter().zip(&paths).take(killed_after) {
             remove(path).unwrap();
         }
-        store.release(&owner("CA1")).await.unwrap();
+        store.release("CA1").await.unwrap();
         assert_eq!(files(root), [root.join("lock")]);
     }
 }
@@ -123,8 +121,8 @@ async fn killed_release_is_completed_by_the_next() {
 #[tokio::test]
 async fn put_and_release_wait_for_each_other() {
     let (directory, store) = store();
-    let (blob, one) = (Blob::new(vec![7; 5_000]), owner("CA1"));
-    store.put(&blob, &one).await.unwrap();
+    let (blob, one) = (Blob::new(vec![7; 5_000]), "CA1");
+    store.put(&blob, one).await.unwrap();
     let lock = fs::File::open(directory.path().join("lock")).unwrap();
     let in_a_thread = |action: fn(&DirectoryStore, &Blob)| {
         let (store, blob) = (store.clone(), blob.clone());
@@ -132,8 +130,8 @@ async fn put_and_release_wait_for_each_other() {
     };
     // While another process puts, puts proceed and a release waits.
     lock.lock_shared().unwrap();
-    in_a_thread(|store, blob| super::block_on(store.put(blob, &owner("CA2"))).unwrap()).join().unwrap();
-    let release = in_a_thread(|store, _| super::block_on(store.release(&owner("CA1"))).unwrap());
+    in_a_thread(|store, blob| super::block_on(store.put(blob, "CA2")).unwrap()).join().unwrap();
+    let release = in_a_thread(|store, _| super::block_on(store.release("CA1")).unwrap());
     let use_of_one = directory.path().join("uses").join(hex(blob.id())).join(hex(ContentId::of(b"CA1")));
     assert!(use_of_one.exists());
     lock.unlock().unwrap();
@@ -141,7 +139,7 @@ async fn put_and_release_wait_for_each_other() {
     assert!(!use_of_one.exists());
     // While another process releases, a put waits.
     lock.lock().unwrap();
-    let put = in_a_thread(|store, blob| super::block_on(store.put(blob, &owner("CA1"))).unwrap());
+    let put = in_a_thread(|store, blob| super::block_on(store.put(blob, "CA1")).unwrap());
     assert!(!use_of_one.exists());
     lock.unlock().unwrap();
     put.join().unwrap();
@@ -155,7 +153,7 @@ async fn only_the_user_of_the_process_may_read() {
 
     let (directory, store) = store();
     let blob = Blob::new(vec![1; 100]);
-    store.put(&blob, &owner("CA1")).await.unwrap();
+    store.put(&blob, "CA1").await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let path = path_of(directory.path(), &blob);
     let folder = path.parent().unwrap();
@@ -179,7 +177,7 @@ async fn unusable_directory_is_an_error() {
     let (root, store) = store();
     let blob = Blob::new(vec![1; 100]);
     fs::create_dir_all(path_of(root.path(), &blob)).unwrap();
-    for error in [store.get(blob.id()).await.unwrap_err(), store.put(&blob, &owner("CA1")).await.unwrap_err()] {
+    for error in [store.get(blob.id()).await.unwrap_err(), store.put(&blob, "CA1").await.unwrap_err()] {
         assert!(
             error.to_string().starts_with("the content store could not ")
                 && error.to_string().contains(&hex(blob.id())),

@@ -7,8 +7,6 @@ use verbale::contents::{Blob, ContentStore};
 use verbale::dynamodb::{Cost, DynamoContents, Item, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 
-use super::owner;
-
 const CHUNK_BYTES: usize = 350 * 1024;
 
 /// An empty table in memory.
@@ -61,7 +59,7 @@ fn bytes(size: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn content_of_any_size_is_split_and_restored() {
-    let (table, call) = (table().await, owner("CA1"));
+    let (table, call) = (table().await, "CA1");
     let store = table.store();
     for (size, chunks) in [
         (0, 0),
@@ -73,14 +71,14 @@ async fn content_of_any_size_is_split_and_restored() {
         (5 * 1024 * 1024, 15),
     ] {
         let blob = Blob::new(bytes(size));
-        store.put(&blob, &call).await.unwrap();
+        store.put(&blob, call).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob), "{size}");
         let items = table.items().await;
         assert_eq!(items.len(), chunks + 3, "a head, two uses, and the chunks of {size} bytes");
         let largest = items.iter().map(item_size).max().unwrap();
         assert!(largest <= 400 * 1024 && (largest > 350_000 || size < CHUNK_BYTES - 1), "{largest} of {size}");
-        store.release(&call).await.unwrap();
-        store.sweep(&call).await.unwrap();
+        store.release(call).await.unwrap();
+        store.sweep(call).await.unwrap();
         assert_eq!(table.items().await, [], "{size}");
     }
 }
@@ -89,8 +87,8 @@ async fn content_of_any_size_is_split_and_restored() {
 async fn items_have_the_documented_form() {
     let table = table().await;
     let blob = Blob::new(&b"Hi, there"[..]);
-    table.store().put(&blob, &owner("CA#1")).await.unwrap();
-    table.store().put(&blob, &owner("CA#1")).await.unwrap();
+    table.store().put(&blob, "CA#1").await.unwrap();
+    table.store().put(&blob, "CA#1").await.unwrap();
     let mut items = table.items().await;
     let content = format!("CONTENT#{}", blob.id());
     let generation = items[1].remove("generation").unwrap().as_s().unwrap().clone();
@@ -112,7 +110,7 @@ async fn items_have_the_documented_form() {
 
 #[tokio::test]
 async fn damage_is_reported_and_repaired_by_the_next_put() {
-    let (table, call) = (table().await, owner("CA1"));
+    let (table, call) = (table().await, "CA1");
     let store = table.store();
     let blob = Blob::new(bytes(CHUNK_BYTES * 2));
     type Damage = fn(&mut Item) -> bool;
@@ -122,7 +120,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         |chunk| chunk.remove("bytes").is_none(),
     ];
     for damage in damages {
-        store.put(&blob, &call).await.unwrap();
+        store.put(&blob, call).await.unwrap();
         let mut chunk = table.items().await.remove(1);
         assert!(chunk.contains_key("bytes"));
         if damage(&mut chunk) {
@@ -134,11 +132,11 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         let error = store.get(blob.id()).await.unwrap_err();
         assert!(error.to_string().starts_with(&format!("content {} is corrupt", blob.id())), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("pin"), "{error:?}");
-        store.put(&blob, &call).await.unwrap();
+        store.put(&blob, call).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
         assert_eq!(table.items().await.len(), 5, "two chunks, a head, two uses, and no damaged chunk");
     }
-    store.release(&call).await.unwrap();
+    store.release(call).await.unwrap();
     assert_eq!(table.used_items().await, []);
 }
 
@@ -152,24 +150,24 @@ async fn requests_cost_the_documented_units() {
         let cost = store.cost() - spent.replace(store.cost());
         (cost.requests, cost.write_units, cost.read_units)
     };
-    let [one, other] = ["CA1", "CA2"].map(owner);
+    let [one, other] = ["CA1", "CA2"];
     // 4 units for the uses, 3 for the chunk, 1 for the head. Later puts write the uses and the count in the head.
-    store.put(&blob, &one).await.unwrap();
+    store.put(&blob, one).await.unwrap();
     assert_eq!(figures(), (5, 8.0, 2.0));
-    store.put(&blob, &other).await.unwrap();
+    store.put(&blob, other).await.unwrap();
     assert_eq!(figures(), (3, 5.0, 1.0));
-    store.put(&blob, &one).await.unwrap();
+    store.put(&blob, one).await.unwrap();
     assert_eq!(figures(), (3, 5.0, 1.0));
     store.get(blob.id()).await.unwrap();
     assert_eq!(figures(), (1, 0.0, 1.0));
     // The two items of the use. The last release also deletes the head and the chunk.
-    store.release(&one).await.unwrap();
+    store.release(one).await.unwrap();
     assert_eq!(figures(), (4, 2.0, 2.0));
-    store.release(&other).await.unwrap();
+    store.release(other).await.unwrap();
     assert_eq!(figures(), (8, 6.0, 4.0));
-    store.sweep(&other).await.unwrap();
+    store.sweep(other).await.unwrap();
     assert_eq!(figures(), (6, 2.0, 4.0));
-    store.release(&other).await.unwrap();
+    store.release(other).await.unwrap();
     assert_eq!(figures(), (1, 0.0, 1.0));
 }
 
@@ -177,12 +175,12 @@ async fn requests_cost_the_documented_units() {
 async fn error_names_the_content_or_the_owner() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let (store, blob) = (DynamoContents::new(client).with_table("elsewhere"), Blob::new(bytes(10)));
-    let put = store.put(&blob, &owner("CA1")).await.unwrap_err();
+    let put = store.put(&blob, "CA1").await.unwrap_err();
     let get = store.get(blob.id()).await.unwrap_err();
     for error in [&put, &get] {
         assert!(error.to_string().contains(&blob.id().to_string()) && !error.is_retryable(), "{error}");
     }
-    let release = store.release(&owner("CA1")).await.unwrap_err();
+    let release = store.release("CA1").await.unwrap_err();
     assert_eq!(
         release.to_string(),
         "the content store could not release all contents of CA1; see the source of this error"
@@ -197,7 +195,7 @@ async fn error_names_the_content_or_the_owner() {
 
 #[tokio::test]
 async fn compressed_text_is_read_back_whatever_the_setting() {
-    let (table, call) = (table().await, owner("CA1"));
+    let (table, call) = (table().await, "CA1");
     let (plain, compressing) = (table.store(), table.store().with_compression(true));
     let mut number = 7_u64;
     let words = std::iter::repeat_with(|| {
@@ -208,16 +206,16 @@ async fn compressed_text_is_read_back_whatever_the_setting() {
     let (text, image) = (Blob::new(said.into_bytes()), Blob::new((0..=255).cycle().take(3_000).collect::<Vec<u8>>()));
     for blob in [&text, &image] {
         let before = compressing.cost();
-        compressing.put(blob, &call).await.unwrap();
+        compressing.put(blob, call).await.unwrap();
         let units = (compressing.cost() - before).write_units;
         let is_smaller = units < blob.bytes().len() as f64 / 1_024.0;
         assert_eq!(is_smaller, blob == &text, "{units} units for {} bytes", blob.bytes().len());
         assert_eq!(plain.get(blob.id()).await.unwrap().as_ref(), Some(blob));
         // A put without compression finds the content.
-        plain.put(blob, &owner("CA2")).await.unwrap();
-        compressing.release(&call).await.unwrap();
+        plain.put(blob, "CA2").await.unwrap();
+        compressing.release(call).await.unwrap();
         assert_eq!(compressing.get(blob.id()).await.unwrap().as_ref(), Some(blob));
-        plain.release(&owner("CA2")).await.unwrap();
+        plain.release("CA2").await.unwrap();
         assert_eq!(table.used_items().await, []);
     }
 }

@@ -14,11 +14,10 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use tokio::sync::Notify;
-use verbale::contents::{Blob, ContentStore, Owner};
+use verbale::contents::{Blob, ContentStore};
 use verbale::dynamodb::DynamoContents;
 
 use super::dynamodb::{Table, table};
-use super::owner;
 
 /// The actions of others on the same table while a request is held.
 type Others = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -121,8 +120,8 @@ impl HttpConnector for Fateful {
 /// An action of an owner.
 #[derive(Debug, Clone)]
 enum Action {
-    Put(Owner),
-    Release(Owner),
+    Put(&'static str),
+    Release(&'static str),
 }
 
 thread_local! {
@@ -147,7 +146,7 @@ impl Action {
         }
     }
 
-    fn owner(&self) -> &Owner {
+    fn owner(&self) -> &'static str {
         match self {
             Self::Put(owner) | Self::Release(owner) => owner,
         }
@@ -158,12 +157,12 @@ impl Action {
     }
 }
 
-fn put(name: &str) -> Action {
-    Action::Put(owner(name))
+fn put(name: &'static str) -> Action {
+    Action::Put(name)
 }
 
-fn release(name: &str) -> Action {
-    Action::Release(owner(name))
+fn release(name: &'static str) -> Action {
+    Action::Release(name)
 }
 
 /// Returns a table after some actions.
@@ -176,7 +175,7 @@ async fn table_after(actions: &[Action]) -> Table {
 }
 
 /// Asserts that the content exists until the last of its owners is released, and that the table is then empty.
-async fn assert_used_by(table: &Table, owners: &[&Owner], when: &str) {
+async fn assert_used_by(table: &Table, owners: &[&str], when: &str) {
     let store = table.store();
     for owner in owners {
         assert_eq!(store.get(blob().id()).await.unwrap(), Some(blob()), "{when}");
@@ -190,7 +189,7 @@ async fn assert_empty(table: &Table, when: &str) {
     let left: Vec<_> = table.used_items().await.iter().map(super::dynamodb::keys).collect();
     assert_eq!(left, Vec::<[String; 2]>::new(), "{when}");
     for name in ["A", "B", "C"] {
-        table.store().sweep(&owner(name)).await.unwrap();
+        table.store().sweep(name).await.unwrap();
     }
     assert_eq!(table.items().await, [], "{when}");
 }
@@ -258,11 +257,8 @@ async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
                 met += 1;
                 // The last action of an owner decides whether it uses the content. If a put and a release of one owner
                 // overlap, either may be the last.
-                let mut last: std::collections::BTreeMap<Owner, Option<bool>> = before
-                    .iter()
-                    .chain(&others)
-                    .map(|action| (action.owner().clone(), Some(action.is_put())))
-                    .collect();
+                let mut last: std::collections::BTreeMap<&str, Option<bool>> =
+                    before.iter().chain(&others).map(|action| (action.owner(), Some(action.is_put()))).collect();
                 let is_put = match others.iter().rfind(|action| action.owner() == one.owner()) {
                     Some(other) if other.is_put() != one.is_put() => None,
                     _ if others
@@ -273,13 +269,13 @@ async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
                     }
                     _ => Some(one.is_put()),
                 };
-                last.insert(one.owner().clone(), is_put);
-                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| owner);
+                last.insert(one.owner(), is_put);
+                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| *owner);
                 for owner in of(None) {
                     // In both cases the state is consistent: used and complete, or released.
                     let uses = table.items().await.iter().any(|item| {
                         let [partition, sort] = super::dynamodb::keys(item);
-                        partition.starts_with("CONTENT#") && sort == format!("USE#{}", owner.as_str())
+                        partition.starts_with("CONTENT#") && sort == format!("USE#{owner}")
                     });
                     assert!(!uses || table.store().get(blob().id()).await.unwrap().is_some(), "{when}");
                     table.store().release(owner).await.unwrap();
@@ -313,7 +309,7 @@ async fn cut_off(befores: Vec<Vec<Action>>) {
         ] {
             for at in 0.. {
                 let fateful = |table: &Table| Fateful::new(table, at, fate.clone());
-                let mut owners: Vec<&Owner> = before.iter().map(Action::owner).collect();
+                let mut owners: Vec<&str> = before.iter().map(Action::owner).collect();
                 owners.retain(|owner| *owner != one.owner());
                 let when = format!("{before:?}, then {one:?} cut off at request {at}");
 
@@ -382,14 +378,14 @@ async fn late_request(befores: Vec<Vec<Action>>) {
                 let when = format!("{before:?}, then request {at} of {one:?} arrives after {later:?}");
                 let mut last = std::collections::BTreeMap::new();
                 for action in before.iter().chain(&later) {
-                    last.insert(action.owner().clone(), action.is_put());
+                    last.insert(action.owner(), action.is_put());
                 }
                 // A sweep of the released owners clears all remains, unless others use the content. Their release does.
-                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| owner);
+                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| *owner);
                 for owner in of(false) {
                     table.store().sweep(owner).await.unwrap();
                 }
-                let users: Vec<&Owner> = of(true).collect();
+                let users: Vec<&str> = of(true).collect();
                 assert_used_by(&table, &users, &when).await;
             }
         }

@@ -16,15 +16,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use verbale::Record;
-use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner, Problem};
+use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Problem};
 use verbale::log::{CallId, CallLog, LogError, MemoryLog, Offloading, WriterLease};
 
 fn record(json: serde_json::Value) -> Record {
     serde_json::from_value(json).unwrap()
-}
-
-fn owner(name: &str) -> Owner {
-    Owner::new(name).unwrap()
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -62,7 +58,7 @@ fn hydrate(record: &Record, store: impl ContentStore) -> (Record, Vec<Problem>) 
 /// Puts contents for the owner `CA1`.
 fn put_all<'a>(store: &impl ContentStore, blobs: impl IntoIterator<Item = &'a Blob>) {
     for blob in blobs {
-        block_on(store.put(blob, &owner("CA1"))).unwrap();
+        block_on(store.put(blob, "CA1")).unwrap();
     }
 }
 
@@ -78,7 +74,7 @@ struct Watched {
 }
 
 impl ContentStore for Watched {
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         self.puts.fetch_add(1, Ordering::Relaxed);
         if self.refuses_puts {
             let error = ContentError::store("put", true, std::io::Error::other("full"));
@@ -98,7 +94,7 @@ impl ContentStore for Watched {
         self.store.get(id)
     }
 
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
         self.store.release(owner)
     }
 }

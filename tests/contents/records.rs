@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use proptest::{collection, option};
 use serde_json::{Value as Json, json};
-use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore, Owner};
+use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore};
 use verbale::dynamodb::{from_item, to_items};
 use verbale::log::CallId;
 use verbale::{Content, Heard, HeardSource, Record, Value};
@@ -218,7 +218,7 @@ proptest! {
 struct Puts(Mutex<Vec<Blob>>);
 
 impl ContentStore for Puts {
-    fn put<'a>(&'a self, blob: &'a Blob, _: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, _: &'a str) -> ContentFuture<'a, ()> {
         self.0.lock().unwrap().push(blob.clone());
         Box::pin(std::future::ready(Ok(())))
     }
@@ -227,7 +227,7 @@ impl ContentStore for Puts {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn release<'a>(&'a self, _: &'a Owner) -> ContentFuture<'a, ()> {
+    fn release<'a>(&'a self, _: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -59,7 +59,8 @@ async fn call_is_restored_from_small_records_and_a_directory() {
         MessagesManager::<PlainMessage>::restore(hydrated).unwrap();
     }
     // The instructions, the rows (as arguments and as result), the picture and the speech are read once from the disk.
-    assert_eq!((store.hits(), store.misses()), (4, 4));
+    let debug = format!("{store:?}");
+    assert!(debug.contains("hits: 4, misses: 4,"), "{debug}");
 }
 
 #[test]

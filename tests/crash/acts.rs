@@ -20,8 +20,8 @@ use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallHeader, CallId, LogErrorKind};
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{
-    Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Tool, ToolContext,
-    ToolError, ToolSpec,
+    Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason, Tool, ToolContext, ToolError,
+    ToolSpec,
 };
 use verbale::{Content, Message, MessageId, MessageWrapper, MessagesManager, PlainMessage, ToolCall, Value};
 
@@ -326,7 +326,7 @@ impl Model for Naive {
             events.push(Ok(ModelEvent::Stop(StopReason::ToolUse)));
         } else if self.chance.next_u64().is_multiple_of(4) {
             events.push(Ok(ModelEvent::Text("Wish".into())));
-            events.push(Err(ModelError::new(Failure::Cut, Partial::default())));
+            events.push(Err(ModelError::new(Failure::Cut)));
         } else {
             events.push(Ok(ModelEvent::Text(told(&request.messages).into())));
             events.push(Ok(ModelEvent::Stop(StopReason::EndTurn)));

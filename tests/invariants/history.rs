@@ -88,7 +88,6 @@ pub enum Misfit {
 #[derive(Debug, Clone, Copy)]
 pub enum Setting {
     Data,
-    NoData,
     Timing,
     Attribute,
 }
@@ -119,7 +118,7 @@ pub fn op() -> impl Strategy<Value = Op> {
             Misfit::UnknownResult, Misfit::OtherTool, Misfit::RepeatedCall, Misfit::CallOfUser,
             Misfit::ResultOfAssistant, Misfit::SummaryRole,
         ]).prop_map(Op::Misfit),
-        3 => (index(), prop::sample::select(vec![Setting::Data, Setting::NoData, Setting::Timing, Setting::Attribute]))
+        3 => (index(), prop::sample::select(vec![Setting::Data, Setting::Timing, Setting::Attribute]))
             .prop_map(|(message, what)| Op::Set { message, what }),
         4 => (index(), prop::option::of(0usize..12)).prop_map(|(message, bytes)| Op::Hear { message, bytes }),
         4 => (0usize..3).prop_map(|keep| Op::Take { keep }),
@@ -404,7 +403,6 @@ impl World {
         let before = entry.message().revision();
         let changed = match what {
             Setting::Data => entry.set_data("k", i64::from(before)).unwrap() != Some(i64::from(before).into()),
-            Setting::NoData => entry.remove_data("k").is_some(),
             Setting::Timing => entry.set_timing(Timing::PlayEnd, i64::from(before)).unwrap() != Some(i64::from(before)),
             Setting::Attribute => entry.add_attribute(Attribute::SpeechInterrupted),
         };

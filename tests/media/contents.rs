@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{Blob, Cached, ContentId, ContentStore, MemoryStore, Owner, resolve};
+use verbale::contents::{Blob, Cached, ContentId, ContentStore, MemoryStore, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::{Content, MessagesManager, Record, ToolCall, Value};
@@ -70,7 +70,7 @@ async fn offloaded_image_is_resolved_for_the_model() {
 async fn store(contents: &[&[u8]]) -> MemoryStore {
     let store = MemoryStore::default();
     for bytes in contents {
-        store.put(&Blob::new(*bytes), &Owner::new("CA1").unwrap()).await.unwrap();
+        store.put(&Blob::new(*bytes), "CA1").await.unwrap();
     }
     store
 }
@@ -90,7 +90,8 @@ async fn repeated_content_is_read_once() {
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
     let (resolved, problems) = resolve(window(&manager), &store).await;
-    assert_eq!((store.misses(), store.hits()), (2, 0));
+    let debug = format!("{store:?}");
+    assert!(debug.contains("hits: 0, misses: 2,"), "{debug}");
     assert_eq!(problems, []);
 
     let bytes = |bytes: &[u8]| Source::Bytes(bytes.into());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{Blob, ContentId, ContentStore, MemoryStore, Owner};
+use verbale::contents::{Blob, ContentId, ContentStore, MemoryStore};
 use verbale::conversation::{Config, Conversation, Conversations};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
@@ -21,7 +21,7 @@ fn last_request(bedrock: &FakeBedrock) -> Json {
 async fn stored_content_reaches_the_model_but_not_the_conversation() {
     let store = Arc::new(MemoryStore::default());
     let photo = Blob::new(PNG);
-    store.put(&photo, &Owner::new("CA1").unwrap()).await.unwrap();
+    store.put(&photo, "CA1").await.unwrap();
     let bedrock = FakeBedrock::new();
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
-use verbale::contents::{Blob, Cached, ContentStore, Owner};
+use verbale::contents::{Blob, Cached, ContentStore};
 use verbale::dynamodb::{DynamoContents, DynamoLog, Layout};
 use verbale::log::{
     CallHeader, CallLog, CallWriter, LogWriter, LoggedCall, Offloading, Spool, SpoolSettings, WriterSettings,
@@ -175,10 +175,10 @@ async fn upload_continues_in_the_next_process() {
 #[tokio::test(start_paused = true)]
 async fn dropped_put_continues_at_the_next_chunk() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let (store, owner, large) = (DynamoContents::new(dynamo.client()), Owner::new("CA1").unwrap(), blob(TEXT_BYTES));
+    let (store, owner, large) = (DynamoContents::new(dynamo.client()), "CA1", blob(TEXT_BYTES));
     let mut attempts = 1;
     // Each attempt is dropped while a chunk is in flight.
-    while tokio::time::timeout(Duration::from_millis(1_900), store.put(&large, &owner)).await.is_err() {
+    while tokio::time::timeout(Duration::from_millis(1_900), store.put(&large, owner)).await.is_err() {
         attempts += 1;
     }
     assert!(attempts < 20, "{attempts} attempts");
@@ -187,34 +187,34 @@ async fn dropped_put_continues_at_the_next_chunk() {
     assert_eq!(store.get(large.id()).await.unwrap(), Some(large.clone()));
     let writes: usize = chunk_writes(&dynamo, partition()).into_iter().sum();
     assert!(writes < CHUNKS + attempts, "{writes} writes of chunks in {attempts} attempts");
-    store.release(&owner).await.unwrap();
-    store.sweep(&owner).await.unwrap();
+    store.release(owner).await.unwrap();
+    store.sweep(owner).await.unwrap();
     assert!(dynamo.items("verbale").is_empty(), "no orphans");
 }
 
 #[tokio::test(start_paused = true)]
 async fn upload_that_never_ends_leaves_no_orphans_after_its_release() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let (owner, large) = (Owner::new("CA1").unwrap(), blob(TEXT_BYTES));
-    let part = DynamoContents::new(dynamo.client()).put_within(&large, &owner, Duration::from_secs(3)).await;
+    let (owner, large) = ("CA1", blob(TEXT_BYTES));
+    let part = DynamoContents::new(dynamo.client()).put_within(&large, owner, Duration::from_secs(3)).await;
     assert!(part.unwrap_err().is_retryable());
     assert_ne!(chunks_there(&dynamo, partition()), 0);
     // Another process.
     let store = DynamoContents::new(dynamo.client());
     assert_eq!(store.get(large.id()).await.unwrap(), None, "an incomplete content does not exist");
-    store.release(&owner).await.unwrap();
-    store.sweep(&owner).await.unwrap();
+    store.release(owner).await.unwrap();
+    store.sweep(owner).await.unwrap();
     assert!(dynamo.items("verbale").is_empty(), "no orphans");
 }
 
 #[tokio::test(start_paused = true)]
 async fn released_upload_starts_again() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let (owner, large) = (Owner::new("CA1").unwrap(), blob(TEXT_BYTES));
+    let (owner, large) = ("CA1", blob(TEXT_BYTES));
     let (store, elsewhere) = (DynamoContents::new(dynamo.client()), DynamoContents::new(dynamo.client()));
-    store.put_within(&large, &owner, Duration::from_secs(3)).await.unwrap_err();
-    elsewhere.release(&owner).await.unwrap();
-    store.put(&large, &owner).await.unwrap();
+    store.put_within(&large, owner, Duration::from_secs(3)).await.unwrap_err();
+    elsewhere.release(owner).await.unwrap();
+    store.put(&large, owner).await.unwrap();
     assert_eq!(elsewhere.get(large.id()).await.unwrap(), Some(large.clone()));
     assert_eq!(chunks_there(&dynamo, partition()), CHUNKS);
 }
@@ -228,7 +228,7 @@ async fn bytes_in_flight_are_limited() {
         let store = store.clone();
         tokio::spawn(async move {
             let blob = Blob::new(vec![number; CHUNK_BYTES]);
-            store.put(&blob, &Owner::new(format!("CA{number}")).unwrap()).await.unwrap();
+            store.put(&blob, &format!("CA{number}")).await.unwrap();
         })
     });
     for put in puts.collect::<Vec<_>>() {

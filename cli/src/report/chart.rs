@@ -10,7 +10,7 @@ const MAX_WIDTH: f64 = 12_000.0;
 const MIN_WIDTH: f64 = 700.0;
 const LANE: f64 = 26.0;
 /// The lanes from top to bottom.
-pub const LANES: [&str; 6] = ["caller", "thinking", "assistant", "tools", "summaries", "marks"];
+pub const LANES: [&str; 7] = ["caller", "thinking", "assistant", "tools", "summaries", "log", "marks"];
 
 /// A block of a lane. It leads to its message in the transcript.
 #[derive(Debug)]

@@ -152,6 +152,13 @@ impl Parts {
         let class = if turn.end == "complete" { "thinking" } else { "failed" };
         let title = format!("turn {number}, the model: {}", visible(&turn.end));
         self.block(1, class, (turn.start_ms, thinking_ms), index, &title);
+        let (class, level) = match turn.log.as_deref() {
+            None => ("done", "the log"),
+            Some("spooled") => ("thinking", "the spool"),
+            Some(_) => ("unheard", "only the memory of the service"),
+        };
+        let title = format!("turn {number}: at its end, {level} had everything until then");
+        self.block(5, class, (turn.start_ms, end_ms), index, &title);
         for request in &turn.requests {
             let at_ms = turn.sent_ms(request);
             if let Some(failure) = &request.failure {

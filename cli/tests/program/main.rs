@@ -20,6 +20,8 @@ use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallId, CallLog, JsonLines};
 
+use crate::calls::START_MS;
+
 /// A directory with the calls as JSON Lines in `calls`.
 async fn with_calls() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -120,17 +122,34 @@ async fn logs_of_each_kind_show_the_same() {
 
 /// The DynamoDB of others, where `.ci/run` has started one.
 #[tokio::test(start_paused = true)]
-async fn commands_on_moto_show_the_same() {
-    let Some(url) = std::env::var("VERBALE_MOTO_URL").ok().filter(|url| !url.is_empty()) else { return };
+async fn commands_on_emulators_show_the_same() {
+    for name in ["moto", DYNALITE] {
+        let url = std::env::var(format!("VERBALE_{}_URL", name.to_uppercase())).unwrap_or_default();
+        if !url.is_empty() {
+            commands_show_the_same(name, &url).await;
+            println!("held: {name}");
+        }
+    }
+}
+
+/// dynalite has no transactions, in which contents are stored.
+const DYNALITE: &str = "dynalite";
+
+/// Runs the commands on a server of DynamoDB at a URL, and on files.
+async fn commands_show_the_same(name: &str, url: &str) {
     let folder = with_calls().await;
     let run = |command: &str, log: &str| shown(&run(folder.path(), &format!("verbale {command} --log {log}")));
     let log = format!("dynamodb://verbale-cli-{} --endpoint {url}", std::process::id());
     let created = run("table create", &log);
     assert!(created.ends_with(" is ready\n"), "{created}");
     for id in ["ferry-1", "ferry-2"] {
-        run(&format!("export {id} --format records -o {id}.jsonl"), "jsonl:calls");
+        let format = if name == DYNALITE { "openai" } else { "records" };
+        run(&format!("export {id} --format {format} -o {id}.file"), "jsonl:calls");
+        if name == DYNALITE {
+            leave_out_instructions(&folder.path().join(format!("{id}.file")));
+        }
         for log in [log.as_str(), "jsonl:copies"] {
-            let imported = run(&format!("import {id}.jsonl --call {id}"), log);
+            let imported = run(&format!("import {id}.file --call {id} --format {format} --started {START_MS}"), log);
             assert!(imported.starts_with(&format!("imported call {id} with ")), "{imported}");
         }
     }
@@ -157,7 +176,15 @@ async fn commands_on_moto_show_the_same() {
         assert_eq!(without_cursor(there), without_cursor(here), "{command}");
     }
     assert!(run("table check", &log).contains("protection from deletion"));
-    println!("held: moto");
+    assert!(run("table cost --day 2025-10-20", &log).starts_with("1 call with "));
+}
+
+/// Removes the instructions from a file of OpenAI's messages. They are stored as a content.
+fn leave_out_instructions(file: &Path) {
+    let mut messages: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let list = messages.as_array_mut().unwrap();
+    list.retain(|message| message["role"] != "system");
+    std::fs::write(file, messages.to_string()).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use verbale::dynamodb::table_definition;
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
@@ -14,7 +15,7 @@ use verbale::log::{
 use verbale::{MessagesManager, PlainMessage, Record};
 
 use crate::calls::{self, START_MS};
-use crate::{run, shown, with_calls};
+use crate::{embedded, run, shown, with_calls};
 
 /// A log in files that refuses one message for good.
 struct Refusing(JsonLines, u32);
@@ -193,6 +194,38 @@ async fn table_is_compared_with_the_infrastructure() {
     let check = run("check --log embedded:other");
     assert!(check.contains("index gsi2: missing, not gsi2pk (HASH) and gsi2sk (RANGE)\n"), "{check}");
     assert!(check.contains("time to live: off, not expires_at\n"), "{check}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn table_counts_what_its_calls_cost() {
+    let folder = with_calls().await;
+    let (_, client) = embedded(&folder).await;
+    let run = |line: &str| shown(&run(folder.path(), &format!("verbale table cost --day {line}")));
+    let costs: serde_json::Value = serde_json::from_str(&run("2025-10-20 --json --log embedded:db")).unwrap();
+    let items = client.scan().table_name("verbale").send().await.unwrap().items.unwrap().len();
+    assert_eq!((&costs["calls"], &costs["items"]), (&json!(3), &json!(items)));
+    // Each item has less than 1 KB, and a header is in the index of its day, too.
+    assert_eq!(costs["writeUnits"], json!((items + 3) as f64));
+    assert!(costs["readUnits"].as_f64().is_some_and(|units| units >= 3.0), "{costs}");
+    assert_eq!(costs["writeDollars"].as_f64(), costs["writeUnits"].as_f64().map(|units| units / 1e6 * 0.625));
+    assert!(run("2025-10-20 --limit 1 --log embedded:db").starts_with("1 call with "));
+    assert!(run("2025-10-19 --log embedded:db").starts_with("no calls started on 2025-10-19"));
+    assert!(run("2025-10-20 --log jsonl:calls").contains("a log of JSON Lines has no table\n(exit status 2)"));
+}
+
+/// The prices are those of the page.
+#[test]
+fn prices_are_those_of_the_infrastructure() {
+    let prices: serde_json::Value = serde_json::from_str(include_str!("../../../infra/prices.json")).unwrap();
+    let page = include_str!("../../../infra/README.md");
+    for (row, price) in [
+        ("| write unit", format!("| {} per million |", prices["dollarsPerMillionWriteUnits"])),
+        ("| read unit", format!("| {} per million |", prices["dollarsPerMillionReadUnits"])),
+    ] {
+        let line = page.lines().find(|line| line.starts_with(row)).unwrap();
+        assert!(line.ends_with(&price), "{line}");
+    }
+    assert!(page.contains(&format!("| {:.2} per GB and month,", prices["dollarsPerGbMonth"].as_f64().unwrap())));
 }
 
 #[tokio::test]

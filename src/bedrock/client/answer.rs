@@ -194,6 +194,6 @@ impl Answer {
     }
 
     fn error(&self, failure: Failure) -> ModelError {
-        ModelError::new(failure, self.reader.received())
+        ModelError::after(failure, self.reader.received())
     }
 }

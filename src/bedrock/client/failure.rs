@@ -59,7 +59,7 @@ where
         _ => Failure::Cut,
     };
     let is_safe = matches!(error, SdkError::TimeoutError(_) | SdkError::DispatchFailure(_));
-    let model_error = ModelError::new(failure, received);
+    let model_error = ModelError::after(failure, received);
     match error.into_source() {
         Ok(source) if is_safe => model_error.with_source(source),
         _ => model_error,
@@ -84,10 +84,10 @@ pub(super) fn stream_error(
                 other => other.code(),
             };
             let response = ErrorResponse { code, status: None, message: exception.message(), request_id };
-            ModelError::new(response.failure(), received)
+            ModelError::after(response.failure(), received)
         }
         SdkError::DispatchFailure(dispatch) => {
-            let model_error = ModelError::new(Failure::Cut, received);
+            let model_error = ModelError::after(Failure::Cut, received);
             match SdkError::<Exception, RawMessage>::DispatchFailure(dispatch).into_source() {
                 Ok(source) => model_error.with_source(source),
                 Err(_) => model_error,
@@ -95,9 +95,9 @@ pub(super) fn stream_error(
         }
         // The stream ended within an event.
         SdkError::ResponseError(response) if matches!(response.raw(), RawMessage::Invalid(Some(_))) => {
-            ModelError::new(Failure::Cut, received)
+            ModelError::after(Failure::Cut, received)
         }
-        _ => ModelError::new(Failure::Malformed("an event of the stream".to_owned()), received),
+        _ => ModelError::after(Failure::Malformed("an event of the stream".to_owned()), received),
     }
 }
 

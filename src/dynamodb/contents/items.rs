@@ -6,15 +6,15 @@ use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::stored::{Stored, decompressed};
-use crate::contents::{Blob, ContentError, ContentId, ContentProblem, Owner};
+use crate::contents::{Blob, ContentError, ContentId, ContentProblem};
 use crate::dynamodb::{Item, item, names};
 
 pub(super) fn partition_of(id: ContentId) -> String {
     format!("{}{id}", names::CONTENT_PREFIX)
 }
 
-pub(super) fn partition_of_owner(owner: &Owner) -> String {
-    format!("{}{}", names::OWNER_PREFIX, owner.as_str())
+pub(super) fn partition_of_owner(owner: &str) -> String {
+    format!("{}{}", names::OWNER_PREFIX, owner)
 }
 
 /// Returns the keys of an item in the partition of a content.
@@ -23,12 +23,12 @@ pub(super) fn keys(id: ContentId, sort_key: impl Into<String>) -> Item {
 }
 
 /// Returns the keys of a use in the partition of the content.
-pub(super) fn keys_of_use(id: ContentId, owner: &Owner) -> Item {
-    keys(id, format!("{}{}", names::USE_PREFIX, owner.as_str()))
+pub(super) fn keys_of_use(id: ContentId, owner: &str) -> Item {
+    keys(id, format!("{}{}", names::USE_PREFIX, owner))
 }
 
 /// Returns the keys of a use in the partition of the owner.
-pub(super) fn keys_of_used(id: ContentId, owner: &Owner) -> Item {
+pub(super) fn keys_of_used(id: ContentId, owner: &str) -> Item {
     item::keys(partition_of_owner(owner), partition_of(id))
 }
 
@@ -91,13 +91,13 @@ pub(super) fn chunk(id: ContentId, sort_key: &str, bytes: &[u8]) -> Item {
 }
 
 /// Returns the two items of a use: in the partition of the content, and in that of the owner.
-pub(super) fn uses(id: ContentId, owner: &Owner, put_id: &str) -> [Item; 2] {
+pub(super) fn uses(id: ContentId, owner: &str, put_id: &str) -> [Item; 2] {
     [keys_of_use(id, owner), keys_of_used(id, owner)]
         .map(|keys| to_item(keys, names::ENTITY_USE, [(names::PUT_ID, item::text(put_id))]))
 }
 
 /// Returns the item of an ended use, in the partition of its owner. It lasts until a sweep, or until it expires.
-pub(super) fn ended_use(used: &Used, owner: &Owner, expires_at_s: i64) -> Item {
+pub(super) fn ended_use(used: &Used, owner: &str, expires_at_s: i64) -> Item {
     let attributes =
         [(names::PUT_ID, item::text(used.put_id.as_str())), (names::EXPIRES_AT, item::number(expires_at_s))];
     to_item(keys_of_used(used.id, owner), names::ENTITY_USE, attributes)

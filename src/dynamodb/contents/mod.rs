@@ -23,7 +23,7 @@ use self::upload::Uploads;
 use super::Cost;
 use super::table_client::TableClient;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
+use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore};
 use crate::log::LogError;
 
 /// The maximum number of rounds of a put or release. Another round follows only if another put or release of the same
@@ -108,7 +108,7 @@ impl DynamoContents {
     }
 
     /// Stores a content of one chunk.
-    async fn put_at_once(&self, blob: &Blob, stored: &Stored, owner: &Owner) -> Result<IsDone, LogError> {
+    async fn put_at_once(&self, blob: &Blob, stored: &Stored, owner: &str) -> Result<IsDone, LogError> {
         let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let found = self.find(id, Wanted::Everything).await?;
@@ -131,7 +131,7 @@ impl DynamoContents {
         self.is_use_of(id, owner, &put_id).await
     }
 
-    async fn end(&self, action: String, owner: &Owner, is_sweep: bool) -> Result<(), ContentError> {
+    async fn end(&self, action: String, owner: &str, is_sweep: bool) -> Result<(), ContentError> {
         match self.end_uses(owner, is_sweep).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(busy(action)),
@@ -140,7 +140,7 @@ impl DynamoContents {
     }
 
     /// Ends the uses of an owner. Those that are swept are deleted, the others marked.
-    async fn end_uses(&self, owner: &Owner, is_sweep: bool) -> Result<IsDone, LogError> {
+    async fn end_uses(&self, owner: &str, is_sweep: bool) -> Result<IsDone, LogError> {
         self.uploads.forget_owner(owner);
         for used in self.used_by(owner).await? {
             if !self.delete_use(items::keys_of_use(used.id, owner), &used).await? {
@@ -187,11 +187,11 @@ impl DynamoContents {
 
 impl ContentStore for DynamoContents {
     /// Sends the bytes only if the content is absent or damaged.
-    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         self.put_within(blob, owner, Duration::MAX)
     }
 
-    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a Owner, time: Duration) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             let started = Instant::now();
             let has_time = || started.elapsed() < time;
@@ -231,12 +231,12 @@ impl ContentStore for DynamoContents {
         })
     }
 
-    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
-        Box::pin(self.end(format!("release all contents of {owner}"), owner, false))
+    fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
+        Box::pin(self.end(format!("release all contents of {}", owner.escape_debug()), owner, false))
     }
 
-    fn sweep<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
-        Box::pin(self.end(format!("sweep the contents of {owner}"), owner, true))
+    fn sweep<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {
+        Box::pin(self.end(format!("sweep the contents of {}", owner.escape_debug()), owner, true))
     }
 }
 

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{Put, ReturnConsumedCapacity, TransactWriteItem};
 use super::DynamoContents;
 use super::items::{self, Found, Head, Used};
 use crate::clock::{Clock, SystemClock};
-use crate::contents::{ContentId, Owner};
+use crate::contents::ContentId;
 use crate::dynamodb::table_client::Written;
 use crate::dynamodb::{Cost, Item, error, item, names};
 use crate::log::LogError;
@@ -30,7 +30,7 @@ pub(super) enum Wanted {
 
 impl DynamoContents {
     /// Writes a use in the partition of the content and in that of the owner, in one transaction.
-    pub(super) async fn put_uses(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<(), LogError> {
+    pub(super) async fn put_uses(&self, id: ContentId, owner: &str, put_id: &str) -> Result<(), LogError> {
         let failed = |error| error::of_request("TransactWriteItems", self.subject(id), error);
         let request = self.db.client.transact_write_items();
         let mut request = request.return_consumed_capacity(ReturnConsumedCapacity::Total);
@@ -83,15 +83,16 @@ impl DynamoContents {
     }
 
     /// Returns whether the use still is the one that this put wrote.
-    pub(super) async fn is_use_of(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<bool, LogError> {
+    pub(super) async fn is_use_of(&self, id: ContentId, owner: &str, put_id: &str) -> Result<bool, LogError> {
         let found = self.db.get(items::keys_of_use(id, owner), || self.subject(id)).await?;
         Ok(found.as_ref().and_then(items::put_id) == Some(put_id))
     }
 
     /// Returns all uses of an owner.
-    pub(super) async fn used_by(&self, owner: &Owner) -> Result<Vec<Used>, LogError> {
+    pub(super) async fn used_by(&self, owner: &str) -> Result<Vec<Used>, LogError> {
         let query = self.db.query(items::partition_of_owner(owner));
-        let mut pages = self.db.pages(query, || format!("the contents of {owner} in table {}", self.db.table));
+        let mut pages =
+            self.db.pages(query, || format!("the contents of {} in table {}", owner.escape_debug(), self.db.table));
         let mut used = Vec::new();
         while let Some(page) = pages.next().await? {
             used.extend(page.iter().filter_map(items::used));
@@ -191,7 +192,7 @@ impl DynamoContents {
     }
 
     /// Lets the item of a use in the partition of its owner expire, unless the owner has put the content again since.
-    pub(super) async fn mark_ended(&self, used: &Used, owner: &Owner) -> Result<(), LogError> {
+    pub(super) async fn mark_ended(&self, used: &Used, owner: &str) -> Result<(), LogError> {
         let expires_at_s = SystemClock.now_ms() / 1_000 + ENDED_USE_S;
         let request = self
             .db

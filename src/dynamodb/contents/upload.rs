@@ -14,7 +14,7 @@ use super::items::{self, Chunks, Head};
 use super::requests::{IsDone, Wanted};
 use super::stored::Stored;
 use super::{DynamoContents, new_id};
-use crate::contents::{Blob, ContentId, Owner};
+use crate::contents::{Blob, ContentId};
 use crate::log::{LogError, LogErrorKind};
 
 /// The number of unfinished uploads that a process remembers. For others, it reads the keys of their chunks again.
@@ -33,7 +33,7 @@ pub(super) struct Upload {
 
 /// The unfinished uploads of a process.
 #[derive(Clone)]
-pub(super) struct Uploads(Arc<Mutex<LruCache<(Owner, ContentId), Upload>>>);
+pub(super) struct Uploads(Arc<Mutex<LruCache<(String, ContentId), Upload>>>);
 
 impl Default for Uploads {
     fn default() -> Self {
@@ -42,7 +42,7 @@ impl Default for Uploads {
 }
 
 impl Uploads {
-    pub fn forget_owner(&self, owner: &Owner) {
+    pub fn forget_owner(&self, owner: &str) {
         let mut uploads = self.lock();
         let keys: Vec<_> = uploads.iter().map(|(key, _)| key).filter(|(of, _)| of == owner).cloned().collect();
         for key in keys {
@@ -50,12 +50,12 @@ impl Uploads {
         }
     }
 
-    fn get(&self, key: &(Owner, ContentId)) -> Option<Upload> {
+    fn get(&self, key: &(String, ContentId)) -> Option<Upload> {
         self.lock().get(key).cloned()
     }
 
     // The guard is never held across an await.
-    fn lock(&self) -> MutexGuard<'_, LruCache<(Owner, ContentId), Upload>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<(String, ContentId), Upload>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -77,11 +77,11 @@ impl DynamoContents {
         &self,
         blob: &Blob,
         stored: &Stored,
-        owner: &Owner,
+        owner: &str,
         has_time: impl Fn() -> bool,
     ) -> Result<IsDone, LogError> {
         let id = blob.id();
-        let key = (owner.clone(), id);
+        let key = (owner.to_owned(), id);
         let mut upload = match self.uploads.get(&key) {
             Some(upload) => upload,
             None => match self.begin(blob, stored, owner).await? {
@@ -119,7 +119,7 @@ impl DynamoContents {
     }
 
     /// Writes the use, then joins the upload of the content or begins one.
-    async fn begin(&self, blob: &Blob, stored: &Stored, owner: &Owner) -> Result<Begun, LogError> {
+    async fn begin(&self, blob: &Blob, stored: &Stored, owner: &str) -> Result<Begun, LogError> {
         let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let (replaced, others) = match self.head(id).await? {

@@ -21,6 +21,17 @@ pub enum Durability {
     Stored,
 }
 
+impl Durability {
+    /// Returns the level's name in metrics and in the record of a turn.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Spooled => "spooled",
+            Self::Stored => "stored",
+        }
+    }
+}
+
 /// The counters of a [`LogWriter`](super::LogWriter), and the errors that block it.
 ///
 /// `queued`, `spooled`, `dead_letters`, `bytes`, `lag` and `trouble` are current; the other fields count since the

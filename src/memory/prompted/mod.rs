@@ -107,7 +107,7 @@ impl<M> ModelSummarizer<M> {
 impl<M: Model> ModelSummarizer<M> {
     async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let after = self.timeout;
-        let late = |_| ModelError::new(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after }, Partial::default());
+        let late = |_| ModelError::new(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after });
         tokio::time::timeout(after, self.write_checked(summarizing)).await.map_err(late)?
     }
 
@@ -121,7 +121,7 @@ impl<M: Model> ModelSummarizer<M> {
             usage += answer.usage;
             if is_blank(&answer.text) {
                 let blank = Failure::Malformed("the summary is blank".to_owned());
-                return Err(ModelError::new(blank, Partial::default()));
+                return Err(ModelError::new(blank));
             }
             let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
             if answer.is_cut
@@ -192,11 +192,11 @@ async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, ModelE
     let is_cut = match stop {
         None => {
             let received = Partial { text_bytes: text.len(), ..Partial::default() };
-            return Err(ModelError::new(Failure::truncated(), received));
+            return Err(ModelError::after(Failure::truncated(), received));
         }
         Some(StopReason::Filtered) => {
             let refused = Failure::Refused("a guardrail or content filter removed the summary".to_owned());
-            return Err(ModelError::new(refused, Partial::default()));
+            return Err(ModelError::new(refused));
         }
         Some(StopReason::MaxTokens | StopReason::ContextFull) => true,
         Some(_) => text.len() > max_bytes,

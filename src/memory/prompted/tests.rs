@@ -203,7 +203,7 @@ async fn every_failure_is_reported() {
     let blank = || Failure::Malformed("the summary is blank".to_owned());
     let filtered = Failure::Refused("a guardrail or content filter removed the summary".to_owned());
     let late = Failure::TimedOut { wait: wait::FIRST_TOKEN, after: Duration::from_millis(1_500) };
-    let failed = |kind| vec![text("They"), Err(ModelError::new(kind, Partial::default()))];
+    let failed = |kind| vec![text("They"), Err(ModelError::new(kind))];
     for (events, expected, retryable) in [
         (said(" \u{200b}\n"), blank(), true),
         (vec![stop(StopReason::EndTurn)], blank(), true),

@@ -77,13 +77,6 @@ impl Map {
         }
     }
 
-    /// Removes a key and returns its value.
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
-        let (_, removed) = self.entries.remove(self.find(key).ok()?);
-        self.depth = depth_around(self.entries.iter().map(|(_, value)| value));
-        Some(removed)
-    }
-
     pub(super) fn depth(&self) -> u8 {
         self.depth
     }
@@ -196,8 +189,6 @@ mod tests {
         assert_eq!(map.depth(), 1);
         map.insert("b".to_owned(), list);
         assert_eq!(map.depth(), 2);
-        map.remove("b");
-        assert_eq!(map.depth(), 1);
     }
 
     #[test]
@@ -211,8 +202,10 @@ mod tests {
 
         assert_eq!(all.insert("aa".to_owned(), Value::Null), None);
         assert_eq!(all.insert("b".to_owned(), Value::Null), Some("b".into()));
-        assert_eq!((all.remove("a"), all.remove("a")), (Some("a".into()), None));
         let left: Vec<_> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        assert_eq!(left, [("", Some("")), ("B", Some("B")), ("aa", None), ("b", None), ("é", Some("é"))]);
+        assert_eq!(
+            left,
+            [("", Some("")), ("B", Some("B")), ("a", Some("a")), ("aa", None), ("b", None), ("é", Some("é"))]
+        );
     }
 }

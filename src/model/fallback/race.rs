@@ -12,9 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::breaker::Trial;
 use super::{FallbackModel, Target};
 use crate::clock::from_now;
-use crate::model::{
-    Failure, Generation, ModelError, ModelEvent, ModelRequest, Partial, note_progress, take_progress, wait,
-};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, ModelRequest, note_progress, take_progress, wait};
 
 /// Asks the targets until one answers. It works only while it is polled; dropping it cancels all requests.
 pub(super) struct Race {
@@ -210,7 +208,7 @@ impl Race {
                 Some(Ok(event)) => self.win(attempt, event),
                 event => {
                     let error = event.and_then(Result::err);
-                    let error = error.unwrap_or_else(|| ModelError::new(Failure::truncated(), Partial::default()));
+                    let error = error.unwrap_or_else(|| ModelError::new(Failure::truncated()));
                     let may_switch = causes_switch(&error) && self.running.is_empty();
                     let next = may_switch.then(|| self.model.admit(self.next)).flatten();
                     self.lose(attempt, error, next);
@@ -237,7 +235,7 @@ impl Race {
         }
         let after = self.model.patience.unwrap_or_default();
         let failure = Failure::TimedOut { wait: wait::FIRST_TOKEN, after };
-        self.lose(attempt, ModelError::new(failure, Partial::default()), next);
+        self.lose(attempt, ModelError::new(failure), next);
     }
 }
 

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep, advance, sleep};
 
 use super::*;
-use crate::model::{Failure, ModelError, ModelEvent, Partial, StopReason, Usage, wait};
+use crate::model::{Failure, ModelError, ModelEvent, StopReason, Usage, wait};
 
 /// A step of a scripted answer.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ impl Stream for Answer {
                 Some(Step::Emit(event)) => return Poll::Ready(Some(Ok(event))),
                 Some(Step::Fail(failure)) => {
                     steps.clear();
-                    return Poll::Ready(Some(Err(ModelError::new(failure, Partial::default()))));
+                    return Poll::Ready(Some(Err(ModelError::new(failure))));
                 }
                 Some(Step::Hang) => {
                     steps.push_front(Step::Hang);

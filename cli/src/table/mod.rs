@@ -1,4 +1,6 @@
-//! `verbale table`: creates a table of a log, and compares one with `infra/`.
+//! `verbale table`: creates a table of a log, compares one with `infra/`, and counts what its calls cost.
+
+mod cost;
 
 use std::io::Write;
 
@@ -16,9 +18,9 @@ use crate::log::LogArguments;
 use crate::text::{count, visible};
 
 /// The stack whose table a log should have.
-const STACK: &str = include_str!("../../infra/cloudformation/verbale.json");
+const STACK: &str = include_str!("../../../infra/cloudformation/verbale.json");
 
-/// Creates the table of a log, or compares it with the one that `infra/` defines.
+/// Creates the table of a log, compares it with the one that `infra/` defines, or counts what its calls cost.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct TableCommand {
@@ -45,6 +47,7 @@ enum Act {
         #[arg(long)]
         json: bool,
     },
+    Cost(cost::Arguments),
 }
 
 /// The table of a stack, as far as it is compared.
@@ -111,6 +114,7 @@ impl TableCommand {
                 Ok(0)
             }
             Act::Check { log, json } => check(&log, json, out).await,
+            Act::Cost(arguments) => cost::run(arguments, out).await,
         }
     }
 }
