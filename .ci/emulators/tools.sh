@@ -51,11 +51,11 @@ browser_tools() {
       "playwright-core@$playwright_version" "axe-core@$axe_version"
 }
 
-# Debian's Chromium, where this is Debian and the user may install it.
-chromium_tool() {
+# Installs a package of Debian, where this is Debian and the user may.
+debian_tool() {
   command -v apt-get > /dev/null && [ "$(id -u)" = 0 ] &&
     timeout 120 apt-get update -q > /dev/null &&
-    DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -q -y --no-install-recommends chromium
+    DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -q -y --no-install-recommends "$1"
 }
 
 # Starts a server and sets `url`. Takes a name and a command, which prints a URL once it listens and ends when its input
