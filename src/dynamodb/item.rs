@@ -19,7 +19,7 @@ pub type Item = HashMap<String, AttributeValue>;
 ///
 /// The attributes of an item are the keys of the record's JSON, including keys that a newer writer added, and `pk`,
 /// `sk`, `entity` and `v`. The known keys of `message`, `metadata` and `timing` are attributes, too. The function does
-/// not check the size of an item.
+/// not check the size of an item, and compresses no texts.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

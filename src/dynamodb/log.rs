@@ -39,7 +39,7 @@ impl DynamoLog {
         Self {
             db: TableClient::new(client),
             has_spans: true,
-            texts: Texts::Plain,
+            texts: Texts::Compressed,
             day_shards: NonZeroU8::MIN,
             clock: Arc::new(SystemClock),
         }
@@ -66,10 +66,11 @@ impl DynamoLog {
     }
 
     /// Sets whether texts of 512 bytes or more, such as instructions and the results of tools, are compressed with zstd if
-    /// that saves an eighth; off by default.
+    /// that saves an eighth; on by default.
     ///
     /// Every log reads both forms. In the table a compressed text is a map with the binary key `$zstd`, so the AWS
-    /// console and exports do not show the text. Metadata, tool calls and short texts stay readable.
+    /// console and exports do not show the text. Metadata, tool calls and short texts stay readable. 512 bytes are about
+    /// half a minute of speech.
     #[must_use]
     pub fn with_compression(mut self, is_compressing: bool) -> Self {
         self.texts = if is_compressing { Texts::Compressed } else { Texts::Plain };

@@ -158,7 +158,7 @@ async fn turn_is_put_once_with_the_greeting_and_its_playback() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_waits_thirty_seconds_without_a_spool() {
+async fn turn_waits_forty_seconds_without_a_spool() {
     let (call, log, puts) = counted(&Scripted::new([words("I am fine, and you?"), words("Bye.")]), None);
     pass(20_000).await;
     assert_eq!(puts.load(Ordering::SeqCst), 0, "the system prompt belongs to the first turn");
@@ -172,7 +172,7 @@ async fn turn_waits_thirty_seconds_without_a_spool() {
     // A longer turn is put before it ends, and again.
     let speech = replied(&call).await;
     call.playback_started(speech, call.now_ms());
-    pass(31_000).await;
+    pass(41_000).await;
     assert_eq!(puts.load(Ordering::SeqCst), 2);
     assert_eq!(log.read_call(&id()).await.unwrap().records.len(), 5);
     call.playback_finished(speech, call.now_ms());

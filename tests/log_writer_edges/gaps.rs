@@ -1,5 +1,7 @@
 //! Records after a gap in the log, where no fence stops a writer that has lost its call.
 
+use verbale::log::LogErrorKind;
+
 use super::*;
 
 fn is_all_dead(unstored: &[Unstored], manager: &Manager, seqs: &[u32]) -> bool {
@@ -44,6 +46,30 @@ async fn records_after_a_dead_letter_are_reported_if_the_takeover_comes_during_t
     assert_eq!(log.kept(&ca1()).len(), 3);
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 1);
     balanced(&writer.status());
+}
+
+/// Another process erases the call at the last possible moment, and marks only the next message.
+#[tokio::test(start_paused = true)]
+async fn records_after_dead_letters_are_not_stored_if_the_erasure_comes_during_the_put() {
+    let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
+    log.refuse(1, 1);
+    log.refuse(2, 1);
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!", "Are you there?"]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1, 2]));
+    log.erase_after_header_read(1);
+    say(&mut manager, &["Yes.", "Good."]);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    assert_eq!(log.kept(&ca1()).len(), 3, "the log took both records");
+    let status = writer.status();
+    assert_eq!((status.stored, status.dropped, status.dead_letters), (1, 4, 0), "{status:?}");
+    balanced(&status);
+    let error = call.submit(&mut manager, LastMessage::Include).unwrap_err();
+    assert_eq!(error.kind(), LogErrorKind::Erased);
+    assert_eq!(log.read_call(&ca1()).await.unwrap_err().kind(), LogErrorKind::Erased);
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,8 +43,9 @@ pub struct Scripted {
     spans: Mutex<HashSet<Span>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
     header_reads: AtomicUsize,
-    /// The number of header reads after which another process takes the call over.
+    /// The number of header reads after which another process takes the call over, or erases it.
     take_over_after: AtomicUsize,
+    erases: AtomicBool,
 }
 
 /// A log that stores spans in `tests/log_writer_spans`, and single records elsewhere.
@@ -60,8 +61,19 @@ impl Scripted {
     /// Wraps another log.
     pub fn over(log: Arc<dyn CallLog>) -> Self {
         let (modes, refused, refuses_summaries, refuses_headers, spans) = Default::default();
-        let (kept, header_reads, take_over_after) = Default::default();
-        Self { log, modes, refused, refuses_summaries, refuses_headers, spans, kept, header_reads, take_over_after }
+        let (kept, header_reads, take_over_after, erases) = Default::default();
+        Self {
+            log,
+            modes,
+            refused,
+            refuses_summaries,
+            refuses_headers,
+            spans,
+            kept,
+            header_reads,
+            take_over_after,
+            erases,
+        }
     }
 
     pub fn set(&self, call_id: &CallId, mode: Mode) {
@@ -95,6 +107,11 @@ impl Scripted {
 
     pub fn take_over_after_header_read(&self, number: usize) {
         self.take_over_after.store(number, Ordering::Relaxed);
+    }
+
+    pub fn erase_after_header_read(&self, number: usize) {
+        self.erases.store(true, Ordering::Relaxed);
+        self.take_over_after_header_read(number);
     }
 
     pub fn header_reads(&self) -> usize {
@@ -199,7 +216,11 @@ impl CallLog for Scripted {
             let header = self.log.read_header(call_id).await;
             self.header_reads.fetch_add(1, Ordering::Relaxed);
             if self.take_over_after.fetch_sub(1, Ordering::Relaxed) == 1 {
-                self.resume_call_beside(call_id).await;
+                if self.erases.load(Ordering::Relaxed) {
+                    self.log.erase_call(call_id).await.unwrap();
+                } else {
+                    self.resume_call_beside(call_id).await;
+                }
             }
             header
         })

@@ -11,10 +11,12 @@ use crate::dynamodb::{Item, zstd};
 /// The only key of a map that represents a text.
 pub(super) const ZSTD: &str = "$zstd";
 
-/// Shorter texts stay plain: they are easier to read in the table, and compression saves little.
+/// Shorter texts stay plain, because an operator reads them in the table. `docs/decisions/33-short-records.md` has the
+/// reason for the number.
 const LONG_BYTES: usize = 512;
-/// The maximum size of a decompressed text in bytes. Only a malicious frame in an item of 400 KB exceeds it.
-const MOST_BYTES: usize = 64 << 20;
+/// The maximum size of a compressed text, in bytes before compression, so that no put blocks its thread for long. A frame
+/// of a larger text is malicious.
+const MOST_BYTES: usize = 1 << 20;
 
 /// The form of the long texts in new items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub(in crate::dynamodb) fn compress_texts(attributes: &mut Item) {
 
 fn compress(attribute: &mut AttributeValue) {
     let AttributeValue::S(text) = attribute else { return };
-    if text.len() < LONG_BYTES {
+    if !(LONG_BYTES..=MOST_BYTES).contains(&text.len()) {
         return;
     }
     let most = text.len() - text.len() / 8;
@@ -86,6 +88,18 @@ mod tests {
         let mut twice = item.clone();
         compress_texts(&mut twice);
         assert_eq!(twice, item);
+    }
+
+    #[test]
+    fn texts_that_are_read_in_the_table_or_could_not_be_read_back_stay_plain() {
+        for (bytes, is_compressed) in [(511, false), (512, true), (MOST_BYTES, true), (MOST_BYTES + 1, false)] {
+            let mut attribute = AttributeValue::S("a".repeat(bytes));
+            compress(&mut attribute);
+            assert_eq!(attribute.is_m(), is_compressed, "{bytes}");
+            if let AttributeValue::M(map) = &attribute {
+                assert_eq!(text_of(map[ZSTD].as_b().unwrap().as_ref()).unwrap().len(), bytes);
+            }
+        }
     }
 
     #[test]

@@ -66,6 +66,8 @@ impl WriterTask {
             Some(Attempted::Contested(contested)) => self.on_contested(&key, contested),
             Some(Attempted::Renewed(result)) => self.on_renewed(&key, result),
             Some(Attempted::Erased(result)) => self.on_erased(&key, result),
+            // The call was erased meanwhile.
+            Some(Attempted::Unread(_)) if state.spooled.is_empty() => self.on_success(&key),
             Some(Attempted::Unread(error)) => {
                 let operation = format!("reading call {} from the spool", key.0);
                 self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, error));
@@ -82,7 +84,7 @@ impl WriterTask {
     fn on_closed(&mut self, key: &Key, result: Result<(), LogError>) {
         match result {
             Err(error) if !error.is_permanent() => return self.on_failure(key, error),
-            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(&key.0, &error),
             Err(error) if error.kind() == LogErrorKind::Fenced => return self.hold_contested(key, error),
             Err(error) => {
                 self.reject_part(key, Part::CallEnd, &error);
@@ -122,7 +124,10 @@ impl WriterTask {
             }
             match error.kind() {
                 LogErrorKind::Fenced => return self.hold_contested(key, error),
-                LogErrorKind::Erased => self.forget(key, &error),
+                LogErrorKind::Erased => {
+                    self.forget(&key.0, &error);
+                    return self.on_success(key);
+                }
                 _ if error.is_permanent() => {
                     let record = find(id).filter(|record| !split.iter().any(|span| span.contains(record.position())));
                     if let Some(record) = record {

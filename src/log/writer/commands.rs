@@ -9,7 +9,7 @@ use super::shared::{CallShared, Command, SizedRecord};
 use super::spooling::Spooling;
 use super::{WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallHeader, LogErrorKind, redact, redact_header};
+use crate::log::{CallHeader, LogError, LogErrorKind, redact, redact_header};
 use crate::message::Map;
 
 impl WriterTask {
@@ -62,6 +62,8 @@ impl WriterTask {
                 self.flushes.push(Flush { call_id, up_to: self.last_number, deadline, reply });
             }
             Command::Erase { call_id, reply } => self.erase(call_id, reply),
+            Command::Forget(call_id) if self.erased.contains(&call_id) => {}
+            Command::Forget(call_id) => self.forget(&call_id, &LogError::erased(&call_id)),
             // The spool has the records of dead letters once they are committed to it.
             Command::ReadDeadLetters { .. } if self.is_burying() => self.handle_later(command),
             Command::ReadDeadLetters { call_id, reply } => self.send_dead_letters(call_id.as_ref(), reply),

@@ -83,7 +83,7 @@ impl WriterTask {
                 return self.schedule(key, POLL);
             }
             Contested::Failed(error) => return self.on_failure(key, error),
-            Contested::Lost(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            Contested::Lost(error) if error.kind() == LogErrorKind::Erased => self.forget(&key.0, &error),
             Contested::Lost(error) => self.fence(key, error),
             Contested::Writer => {
                 // The candidate that caused the refusal is gone.

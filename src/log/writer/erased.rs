@@ -1,11 +1,13 @@
-//! [`ErasedCalls`]: the calls that this process erased most recently.
+//! [`ErasedCalls`]: the calls that this process most recently erased, or found erased.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::log::CallId;
+use super::LogWriter;
+use super::shared::Command;
+use crate::log::{CallId, LogError, LogErrorKind};
 
-/// The calls that this process erased most recently. Their new handles are refused at once. The log refuses those of
-/// calls that were erased earlier.
+/// The calls that this process most recently erased, or found erased. Their new handles are refused at once. The log
+/// refuses those of calls that were erased earlier.
 #[derive(Debug, Default)]
 pub(super) struct ErasedCalls {
     known: BTreeSet<CallId>,
@@ -29,6 +31,18 @@ impl ErasedCalls {
 
     pub fn contains(&self, call_id: &CallId) -> bool {
         self.known.contains(call_id)
+    }
+}
+
+impl LogWriter {
+    /// Makes the task drop what it and its spool have of a call, if the log answers that the call is erased. The task
+    /// itself drops it when a request of its own is refused.
+    pub(super) fn noting_erasure<T>(&self, call_id: &CallId, answer: Result<T, LogError>) -> Result<T, LogError> {
+        if answer.as_ref().is_err_and(|error| error.kind() == LogErrorKind::Erased) {
+            // If the task has ended, the next one learns it in the same way.
+            let _ = self.commands.send(Command::Forget(call_id.clone()));
+        }
+        answer
     }
 }
 

@@ -44,9 +44,20 @@ impl WriterTask {
         }
     }
 
-    /// Drops all parts and dead letters of an erased call, in the spool as well.
-    pub(super) fn forget(&mut self, key: &Key, error: &LogError) {
-        self.erased.insert(key.0.clone());
+    /// Drops all parts and dead letters of an erased call, of all its epochs, in the spool as well.
+    pub(super) fn forget(&mut self, call_id: &CallId, error: &LogError) {
+        self.erased.insert(call_id.clone());
+        let epochs = self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX));
+        for key in epochs.map(|(key, _)| key.clone()).collect::<Vec<Key>>() {
+            self.forget_epoch(&key, error);
+            self.settle_call(&key);
+        }
+        self.forget_dead_letters(call_id);
+        self.clear_trouble(Some(call_id));
+        self.queue_change(SpoolChange::Forget(call_id.clone()));
+    }
+
+    fn forget_epoch(&mut self, key: &Key, error: &LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.refuse_changes(error);
         let (call_id, records) = (&key.0, state.keys().len());
@@ -64,9 +75,6 @@ impl WriterTask {
         }
         self.settle_header(key);
         self.settle_call_end(key);
-        self.forget_dead_letters(&key.0);
-        self.clear_trouble(Some(&key.0));
-        self.queue_change(SpoolChange::Forget(key.0.clone()));
     }
 
     /// Schedules the erasure of a call. It runs after the current attempt for the call.
@@ -83,12 +91,7 @@ impl WriterTask {
         let replies = self.calls.get_mut(key).map(|state| std::mem::take(&mut state.erase_replies)).unwrap_or_default();
         let call_id = key.0.clone();
         if result.is_ok() {
-            self.erased.insert(call_id.clone());
-            let epochs: Vec<Key> = self.calls.keys().filter(|(id, _)| *id == call_id).cloned().collect();
-            for epoch in epochs {
-                self.forget(&epoch, &LogError::erased(&call_id));
-                self.settle_call(&epoch);
-            }
+            self.forget(&call_id, &LogError::erased(&call_id));
         }
         self.reply_after_commit(Erased { call_id, replies, result });
         self.schedule_if_idle(key, self.linger());

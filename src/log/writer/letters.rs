@@ -7,6 +7,7 @@ use super::blocking::run_blocking;
 use super::flush::Reply;
 use super::shared::{Command, Listed};
 use crate::log::{CallId, DeadLetter, LogError, LogErrorKind, RecordKey, WriterLease};
+use crate::message::Record;
 
 /// The maximum number of dead letters that are read from the spool at once.
 const MAX_FROM_SPOOL: usize = 1_000;
@@ -81,14 +82,18 @@ impl LogWriter {
             Reply::Ended | Reply::Late => Err(LogError::stopped()),
         };
         let (call, lease, record) = prepared?;
-        // The position may have no fence, so only the header shows whether this writer still owns the call. The check
-        // after the put detects a takeover that may not have read the record.
-        self.check_ownership(&lease).await?;
-        self.log.put_record(&lease, &record).await?;
-        self.check_ownership(&lease).await?;
+        self.noting_erasure(&call_id, self.put_owned(&lease, &record).await)?;
         // If the task has ended, the spool keeps the dead letter, and a retry finds the record in the log.
         let _ = self.commands.send(Command::Retried(call, record));
         Ok(())
+    }
+
+    /// Puts a record at a position that may have no fence, so only the header shows whether this writer still owns the
+    /// call. The check after the put detects a takeover that may not have read the record.
+    async fn put_owned(&self, lease: &WriterLease, record: &Record) -> Result<(), LogError> {
+        self.check_ownership(lease).await?;
+        self.log.put_record(lease, record).await?;
+        self.check_ownership(lease).await
     }
 
     async fn check_ownership(&self, lease: &WriterLease) -> Result<(), LogError> {

@@ -173,7 +173,7 @@ impl LogWriter {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
         let here = by(deadline, "resuming", call_id, self.dead_letters(Some(call_id))).await?;
-        let mut logged = self.take_over(call_id, deadline).await?;
+        let mut logged = self.noting_erasure(call_id, self.take_over(call_id, deadline).await)?;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
@@ -199,7 +199,7 @@ impl LogWriter {
     pub(crate) async fn find(&self, call_id: &CallId, timeout: Duration) -> Result<Option<CallHeader>, LogError> {
         let deadline = from_now(timeout);
         self.flush_known(call_id, timeout).await?;
-        by(deadline, "finding", call_id, self.log.read_header(call_id)).await
+        self.noting_erasure(call_id, by(deadline, "finding", call_id, self.log.read_header(call_id)).await)
     }
 
     /// Stores the records of a call that wait in this process, or returns a retryable error.

@@ -12,7 +12,7 @@ impl WriterTask {
             Err(error) if !error.is_permanent() => {
                 return self.on_failure(key, error);
             }
-            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(&key.0, &error),
             Err(error) if error.kind() == LogErrorKind::Refused && self.open_without_attributes(key, &error) => {}
             // Another call has this id, or the log refuses the header, without which nothing can be resumed. No record
             // may be written.

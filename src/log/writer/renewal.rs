@@ -34,7 +34,7 @@ impl WriterTask {
         }
         match result {
             Err(error) if error.kind() == LogErrorKind::Fenced => self.hold_contested(key, error),
-            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(&key.0, &error),
             Err(error) if !error.is_permanent() => {
                 // A call whose lease is not renewed in time can be lost, so the next attempt is soon.
                 if let (Some(every), Some(state)) = (self.settings.lease_renewal, self.calls.get_mut(key)) {

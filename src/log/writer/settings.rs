@@ -34,7 +34,7 @@ const TURN_WAIT: Duration = Duration::from_secs(2);
 const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
 /// The default in a log with spans: without a spool, about as long as a turn, and, longer than a turn, with one. A span
 /// that is put before its turn ends must be put again.
-const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(30);
+const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(40);
 const TURN_WAIT_OF_SPANS_WITH_SPOOL: Duration = Duration::from_secs(120);
 
 /// The wait after a first failed attempt.
@@ -127,7 +127,7 @@ impl WriterSettings {
     ///
     /// In a log that [stores spans](crate::log::CallLog::stores_spans), the words of the caller wait with the reply,
     /// because they are one item, and a greeting waits for the first turn. A host that dies without a spool then loses
-    /// the current turn. For such a log the default is 30 s, and 120 s with a spool, which is longer than a turn.
+    /// the current turn. For such a log the default is 40 s, and 120 s with a spool, which is longer than a turn.
     #[must_use]
     pub fn with_turn_wait(mut self, longest: Duration) -> Self {
         self.turn_wait = Some(longest);

@@ -39,6 +39,8 @@ pub(super) enum Command {
         call_id: CallId,
         reply: oneshot::Sender<Result<(), LogError>>,
     },
+    /// The log says that the call is erased.
+    Forget(CallId),
     /// Answered with the dead letters in memory, of one call or of all calls.
     ReadDeadLetters {
         call_id: Option<CallId>,

@@ -1,6 +1,6 @@
 //! Dead letters in a spool, of calls that the writer has not read from it yet.
 
-use verbale::log::DeadLetter;
+use verbale::log::{CallEnd, CallHeader, DeadLetter, LogErrorKind};
 
 use super::*;
 
@@ -215,6 +215,56 @@ async fn letter_that_is_discarded_during_its_commit_does_not_come_again() {
         let found = letters(&writer).await;
         writer.discard_dead_letters(&found);
         tokio::time::sleep(SOON).await;
+        assert_settles(&log, &writer, &spool).await;
+    }
+}
+
+/// A way in which this process learns that another one has erased CA2. Returns the answer that says so, if one does.
+async fn learn(writer: &LogWriter, letter: DeadLetter, way: u8) -> Option<LogErrorKind> {
+    let id = call_id("CA2");
+    let header = || CallHeader::new(id.clone(), 1_000).unwrap();
+    let mut later = Manager::new();
+    for text in ["Hi", "Bye"] {
+        later.add_user(text).unwrap();
+        later.add_assistant(text).unwrap();
+    }
+    let learned = match way {
+        0 => writer.resume::<PlainMessage>(&id, SOON).await.map(drop),
+        1 => {
+            let _handle = writer.call(lease("CA2"));
+            writer.retry_dead_letter(letter).await
+        }
+        2 => writer.call(lease("CA2")).submit(&mut later, LastMessage::Include).map(drop),
+        3 => writer.open(header()).map(drop),
+        4 => {
+            let call_end = CallEnd::of(&later, 2_000, "hangup").unwrap();
+            let call = writer.call(lease("CA2"));
+            call.finish(&mut Manager::new(), call_end, SOON).await
+        }
+        _ => writer.erase(&id).await,
+    };
+    learned.err().map(|error| error.kind())
+}
+
+/// Another process erases the call of a dead letter. This one learns it from the first refusal.
+#[tokio::test(start_paused = true)]
+async fn letter_of_a_call_that_is_erased_elsewhere_is_forgotten() {
+    for (way, is_read) in (0..6).flat_map(|way| [(way, true), (way, false)]) {
+        let log = Arc::new(Faulty::new());
+        let (memory, _) = spooled(&log).await;
+        log.always(&call_id("CA2"), Next::Go);
+        if is_read {
+            log.always(&call_id("CA1"), Next::Go);
+        }
+        log.erase_call(&call_id("CA2")).await.unwrap();
+        let (writer, spool) = restarted(&log, &memory);
+        tokio::time::sleep(SOON).await;
+        let found = letters(&writer).await;
+        assert_eq!((found.len(), writer.status().dead_letters), (1, u64::from(is_read)));
+        let learned = learn(&writer, found[0].clone(), way).await;
+        assert!(way >= 2 || learned == Some(LogErrorKind::Erased), "{way}: {learned:?}");
+        tokio::time::sleep(SOON).await;
+        assert_eq!(letters(&writer).await, [], "{way}");
         assert_settles(&log, &writer, &spool).await;
     }
 }

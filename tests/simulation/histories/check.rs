@@ -79,7 +79,7 @@ pub fn flushed(world: &World, process: usize, unstored: &[Unstored]) {
     }
 }
 
-/// Asserts that the spool of the process that erased a call has no text of the call.
+/// Asserts that the spool of a process that knows of a call's erasure has no text of the call.
 pub fn forgotten(world: &World, process: usize, index: usize) {
     let call = &world.calls[index];
     if let Some(memory) = &world.processes[process].memory {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use verbale::LastMessage;
 use verbale::log::{CallChange, CallEnd, Day, LogErrorKind};
+use verbale::{LastMessage, PlainMessage};
 
 use super::check;
 use super::world::World;
@@ -32,9 +32,8 @@ impl World {
                 let _ = self.log.change_call(&self.calls[index].id, &CallChange::Release).await;
             }
             if self.calls[index].is_erased {
-                continue;
-            }
-            if self.calls[index].is_erasing {
+                self.learn_erasure(index).await;
+            } else if self.calls[index].is_erasing {
                 let writer = self.processes[self.calls[index].home].writer.clone();
                 // The clock may step back at this moment.
                 while let Err(error) = writer.erase(&self.calls[index].id).await {
@@ -42,6 +41,7 @@ impl World {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 check::forgotten(self, self.calls[index].home, index);
+                self.learn_erasure(index).await;
             } else {
                 self.close(index).await;
             }
@@ -54,6 +54,29 @@ impl World {
         }
         self.sweep().await;
         self.take_dead_letters().await;
+    }
+
+    /// Tells each process that a call is erased, by resuming it there. Afterwards no spool has anything of the call.
+    async fn learn_erasure(&mut self, index: usize) {
+        for process in 0..self.processes.len() {
+            let (writer, id) = (self.processes[process].writer.clone(), self.calls[index].id.clone());
+            let letters = writer.dead_letters(Some(&id)).await.unwrap().len();
+            loop {
+                let Err(error) = writer.resume::<PlainMessage>(&id, RECOVERY).await else {
+                    panic!("call {id} was erased, and is resumed");
+                };
+                if error.kind() == LogErrorKind::Erased {
+                    break;
+                }
+                // The clock may step back at this moment.
+                assert!(matches!(error.kind(), LogErrorKind::Unavailable | LogErrorKind::NeedsOperator), "{error}");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            check::forgotten(self, process, index);
+            assert_eq!(writer.dead_letters(Some(&id)).await.unwrap(), [], "dead letters of the erased call {id}");
+            self.trace.count("dead letter of an erased call forgotten", letters as u64);
+        }
     }
 
     /// Sweeps each day on which a call may have been erased.

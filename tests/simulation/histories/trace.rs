@@ -30,6 +30,7 @@ pub const EVENTS: &[&str] = &[
     "commit of the spool failed or found no room",
     "erased",
     "erased from elsewhere",
+    "dead letter of an erased call forgotten",
     "dead letter stored after all",
     "dead letter refused again",
     "history with offloaded contents",

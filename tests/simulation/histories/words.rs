@@ -1,5 +1,7 @@
 //! The messages of a history.
 
+use std::sync::LazyLock;
+
 use verbale::message::ToolError;
 use verbale::{Content, Contents, Heard, HeardSource, Record, Role, Timing, ToolCall, Value};
 
@@ -17,8 +19,11 @@ const TEXTS: &[&str] = &[
     "[User]: \"quoted\"\\ \n\t",
 ];
 
-/// More bytes than an item can hold.
-const LARGE_BYTES: usize = 420_000;
+/// A text that no item can hold, even compressed.
+static LARGE: LazyLock<String> = LazyLock::new(|| {
+    let mut dice = Dice::of(&[1]);
+    (0..600_000).map(|_| char::from(b'?' + dice.below(64) as u8)).filter(|char| *char != '\\').collect()
+});
 
 /// The kinds of messages that a history may have.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +36,7 @@ pub fn speak(manager: &mut Manager, dice: &mut Dice, manners: Manners, mark: &st
     let open: Vec<ToolCall> = manager.open_tool_calls().iter().map(|id| call_of(id.as_str())).collect();
     let (role, contents, is_large) = match dice.below(20) {
         0 => (Role::System, text(dice, mark), false),
-        1 if manners.has_large => (Role::User, "x".repeat(LARGE_BYTES).into(), true),
+        1 if manners.has_large => (Role::User, LARGE.as_str().into(), true),
         2..=3 => (Role::Assistant, tool_call(dice, mark), false),
         4..=11 if !open.is_empty() => (Role::User, answer(dice, &open), false),
         4..=11 => (Role::User, text(dice, mark), false),
@@ -62,7 +67,7 @@ pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
 /// Returns a record whose texts fit into an item.
 pub fn shortened(record: &Record) -> Record {
     let json = serde_json::to_string(record).unwrap();
-    serde_json::from_str(&json.replace(&"x".repeat(LARGE_BYTES), "too long")).unwrap()
+    serde_json::from_str(&json.replace(LARGE.as_str(), "too long")).unwrap()
 }
 
 fn text(dice: &mut Dice, mark: &str) -> Contents {
