@@ -84,7 +84,8 @@ enum SourceKind {
 ///
 /// Anthropic's [Messages](https://docs.anthropic.com/en/api/messages): `system` and `messages` with blocks.
 ///
-/// [`import_anthropic`] reads a whole conversation. [`window_anthropic`] writes only the messages that the model gets now.
+/// An import reads a whole conversation. [`window_anthropic`](super::window_anthropic) writes only the messages that the
+/// model gets now.
 ///
 /// ```
 /// # use verbale::{MessagesManager, PlainMessage};
