@@ -107,8 +107,8 @@ impl BedrockModel {
     ///
     /// A model that cannot stream with tools answers requests with tools in one piece.
     ///
-    /// A [`FallbackModel`](crate::model::FallbackModel) asks another model, region or provider if this model fails before its
-    /// first text or tool call:
+    /// A [`FallbackModel`](crate::model::FallbackModel) asks another model, region or provider if this model fails
+    /// before its first text or tool call:
     ///
     /// ```
     /// use std::time::Duration;

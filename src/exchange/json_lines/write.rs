@@ -12,7 +12,7 @@ use crate::message::{
     Content, Document, Message, MessageWrapper, Outcome, Part, Role, Source, ToolCall, ToolResult, Value,
 };
 
-/// Exports the conversation.
+/// Exports the conversation in the format of [`import_json_lines`](super::import_json_lines).
 ///
 /// [Losses](Export::losses) are summaries, text that was not heard, bytes in data, results without their calls, and
 /// calls whose result may be in a missing message.

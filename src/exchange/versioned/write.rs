@@ -12,7 +12,7 @@ use crate::message::{
     Value,
 };
 
-/// Exports the conversation.
+/// Exports the conversation in the format of [`import_versioned`](super::import_versioned).
 ///
 /// [Losses](Export::losses) are summaries, text that was not heard, the parts of merged messages, bytes in data,
 /// results without their calls, and calls whose result may be in a missing message.
