@@ -15,7 +15,6 @@ pub(crate) struct Cut {
     ///
     /// A turn starts at each window message in which the caller says something. Tool results alone and fakes start no
     /// turn. User messages around an unheard answer are one window message, and so start one turn.
-    /// turn. User messages around an unheard answer are one window message, and so one turn.
     pub turns: usize,
 }
 

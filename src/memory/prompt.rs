@@ -7,12 +7,9 @@ use crate::policy::Tokens;
 
 /// The rules for the tool calls that the memory lists.
 ///
-/// They are part of the system prompt, because models do not follow instructions inside the memory, which is data. Each
-/// rule prevents one failure:
-///
-/// - The first: a model no longer sees a call in its window and makes it again, such as a second booking.
-/// - "running": a model that waits for a result repeats the call, or reports a failure.
-/// - "unknown": a model takes a lost result to mean that nothing happened.
+/// They are part of the system prompt, because models do not follow instructions inside the memory, which is data. The
+/// first keeps a model that no longer sees a call in its window from making it again, such as a second booking. The second
+/// refers to the rules of the states, which are in a prompt only if a call has the state.
 pub(crate) const TOOL_RULE: &str = include_str!("tool_rule.md").trim_ascii_end();
 
 /// The user message of a request that no words of the caller caused.
@@ -161,13 +158,8 @@ mod tests {
     use crate::message::{Position, Role};
 
     #[test]
-    fn tool_rule_is_one_rule_per_line() {
-        insta::assert_snapshot!(TOOL_RULE, @r#"
-        The record of the call lists the tool calls that were already made. Rules for listed calls:
-        - Make a listed call again only if the caller asks for it again.
-        - "running": wait. Its result will arrive.
-        - "unknown": it may have acted. Check its effect, or ask the caller, before you make it again.
-        "#);
+    fn tool_rule_forbids_repetition_and_refers_to_the_states() {
+        insta::assert_snapshot!(TOOL_RULE, @"The record of the call lists the tool calls that were already made. Make a listed call again only if the caller asks for it again. Follow the rules of the states in the list.");
     }
 
     #[test]

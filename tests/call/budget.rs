@@ -187,8 +187,8 @@ fn acts_become_one_line_a_tool_before_the_budget_is_exceeded() {
         })
         .collect();
     let policy = Policy::default().with_tokens(100..=300).with_keep_turns(1);
-    let (requests, over) = play(&turns, policy.clone().with_budget(700), NO_LIMIT);
-    assert!(requests.iter().all(|request| length(request) <= 700));
+    let (requests, over) = play(&turns, policy.clone().with_budget(670), NO_LIMIT);
+    assert!(requests.iter().all(|request| length(request) <= 670));
     assert!(over.is_empty());
     let memory = requests.last().unwrap().memory.as_deref().unwrap();
     let lines: Vec<&str> = memory.lines().filter(|line| line.starts_with('#')).collect();

@@ -198,7 +198,10 @@ impl Round {
         let mut second = self.start(SECOND);
         self.read_until(|printed| printed.lines_of(SECOND, "takes") > 0);
         if candidate_dies {
-            self.read_until(|printed| printed.lines_of(SECOND, "") > requests);
+            // A first process that insists may have taken the call back before.
+            self.read_until(|printed| {
+                printed.lines_of(SECOND, "") > requests || printed.lines_of(SECOND, "fenced") > 0
+            });
         } else {
             self.read_until(|printed| printed.lines_of(SECOND, "serves") > 0);
             let before = self.printed.lines_of(SECOND, "stored");

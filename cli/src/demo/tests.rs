@@ -118,7 +118,10 @@ fn check(script: &Script, trace: &[Json], above: usize) {
     for (item, record) in items.iter().zip(end["records"].as_array().unwrap()) {
         assert!(item["pk"].as_str().unwrap().starts_with(&format!("CALL#{}-", script.call_id)));
         assert_eq!((&item["id"], &item["revision"]), (&record["id"], &record["revision"]));
-        assert_eq!(item["contents"], record["message"]["contents"]);
+        // Long texts are compressed.
+        if !item["contents"].to_string().contains("$zstd") {
+            assert_eq!(item["contents"], record["message"]["contents"]);
+        }
     }
 }
 
@@ -258,7 +261,7 @@ fn log_that_cannot_be_opened_is_reported_on_one_line() {
 async fn records_beside_a_refused_one_are_acknowledged() {
     let mut manager = MessagesManager::<BedrockMessage>::new();
     manager.add_user("Hi").unwrap();
-    let too_large = manager.add_assistant("x".repeat(500_000)).unwrap().id();
+    let too_large = manager.add_assistant(incompressible(800_000)).unwrap().id();
     manager.add_user("Bye").unwrap();
     let mut log = CallLog::open(Place::Memory, &Script::builtin().unwrap()).await.unwrap();
     for _ in 0..2 {
@@ -268,6 +271,17 @@ async fn records_beside_a_refused_one_are_acknowledged() {
         let left: Vec<_> = manager.changes(LastMessage::Include).iter().map(|record| record.id()).collect();
         assert_eq!(left, [too_large]);
     }
+}
+
+/// Returns letters and digits that a compressor makes shorter by a quarter at most.
+fn incompressible(length: usize) -> String {
+    let alphabet = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-";
+    let mut state = 42_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(alphabet[(state >> 58) as usize])
+    };
+    (0..length).map(|_| next()).collect()
 }
 
 #[test]
@@ -324,7 +338,7 @@ fn output_has_a_line_for_each_turn() {
     01:20.1      13  user       One moment, it is K L 3 0 5 T.
                      -- 9 messages are being summarised; the call goes on
     01:24.4      14  assistant  K L 3 0 5 T, I have noted that. Shall I send the new ticket by text mes…
-                     -- summarised in 702 characters; 4 messages left in the window
+                     -- summarised in 748 characters; 4 messages left in the window
     01:32.6       5  user       By e-mail please, to the address that you have.
     01:36.6       6  assistant  It is on its way. Is there anything else that I can do for you?
     01:42.8       7  user       Does the ten thirty ferry have a cafe on board? My mother is 81 and lik…
@@ -334,14 +348,14 @@ fn output_has_a_line_for_each_turn() {
     let (conversation, rest) = rest.split_once("\n\n").unwrap();
     assert!(conversation.starts_with("    META MESSAGES") && conversation.ends_with("\n.  - -> index 20."));
     insta::assert_snapshot!(rest, @r##"
-    The last summary, of 1: 702 characters
+    The last summary, of 1: 748 characters
       assistant: "Good morning, Pellam Island Ferries, you are speaking with the assistant."
       caller: "Good morning, this is Nadia Okonjo. I have a booking for this Friday and I need to move it."
       assistant: "Could you give me the booking number?"
       caller: "Yes, it is P as in Paul, four four seven one nine."
       assistant: "I see two adults and one car on Friday, October 24th, with the ferry at 8:40. I can offer Saturday at 7:15, Saturday"
       caller: "Saturday at ten thirty is perfect."
-      assistant: "Saturday, October 25th, at 10:30 it is."
+      assistant: "Saturday, October 25th, at 10:30 it is. … May I charge the card that you booked with?"
       caller: "that is less than I feared, yes, the card that ends in 2208."
       assistant: "The card ending in 2208 was charged 12 euros and 50 cents. Is the car still the same one?"
 

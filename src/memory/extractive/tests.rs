@@ -289,6 +289,22 @@ fn rolling_summary_keeps_early_facts_and_stays_bounded() {
 }
 
 #[test]
+fn open_question_and_question_of_a_long_yes_stay() {
+    let asked = "May I charge the card that you booked with?";
+    let open = [caller("My name is Jennifer Brown."), assistant(asked)];
+    let summary = summary_of(open.clone());
+    assert!(summary.ends_with(&format!("assistant: \"{asked}\"")), "{summary}");
+    let answered = next_summary(&summary, [caller("That is less than I feared, yes, the card that ends in 2208.")]);
+    assert_holds("the next", &answered, &[asked, "2208"]);
+    // It stays among many facts, and when it repeats an earlier one.
+    let flood =
+        (0..40).map(|number| caller(format!("I would like {number} boxes of part AX{number:03} for 20 euros.")));
+    let said: Vec<Message> = open.clone().into_iter().chain(flood).chain(open).collect();
+    let summary = summary_of(said);
+    assert!(summary.ends_with(&format!("assistant: \"{asked}\"")), "{summary}");
+}
+
+#[test]
 fn newest_and_most_important_facts_stay() {
     let mut summary = summary_of([caller("My name is Jennifer Brown and my customer number is KD-48213.")]);
     for round in 0..20 {

@@ -9,6 +9,7 @@ use super::hash::Hash;
 use super::tools;
 use super::weight::{Term, Weight, weigh};
 use crate::manager::Summarizing;
+use crate::memory::facts::says_yes_or_no;
 use crate::memory::one_line::one_line;
 use crate::message::{Content, Message, Role, ToolCall, ToolCallId, ToolResult};
 
@@ -87,11 +88,11 @@ pub(super) const ENOUGH: u32 = 24;
 const OPENING: u32 = 30;
 /// The bonus for words right after a question of the assistant.
 const ASKED_FOR: u32 = 15;
-/// The bonus for an unanswered question.
-const LEFT_OPEN: u32 = 40;
+/// The bonus for an unanswered question, so that it is always kept.
+const LEFT_OPEN: u32 = 300;
 /// The maximum length of a document's or picture's name, in characters.
 const LONGEST_NAME: usize = 60;
-/// An answer with at most this many words needs its question to be understood.
+/// An answer with at most this many words needs its question to be understood, and so does a longer one with a yes or no.
 const SHORT_ANSWER: usize = 6;
 
 impl Transcript {
@@ -224,7 +225,7 @@ impl Transcript {
             };
             let is_answer = index == 0
                 && speaker == Speaker::Caller
-                && weight.words <= SHORT_ANSWER
+                && (weight.words <= SHORT_ANSWER || says_yes_or_no(lower))
                 && !weight.is_wish
                 && !weight.is_identity;
             let answers = question.filter(|_| is_answer);
@@ -239,6 +240,7 @@ impl Transcript {
             }
             if turn + 1 == self.turns.len() && weight.is_question && !weight.is_small_talk {
                 weight.points += LEFT_OPEN;
+                self.terms.push(Term { hash: Hash::of(lower) ^ turn as u64, worth: 6 });
             }
             if speaker == Speaker::Caller && weight.points >= ENOUGH && self.opening.is_none_or(|first| first == turn) {
                 self.opening = Some(turn);

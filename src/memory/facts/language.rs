@@ -30,6 +30,8 @@ pub(super) struct Words {
     /// Phrases of wishes.
     pub wishes: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
+    /// Words that mean yes or no.
+    replies: HashSet<&'static str>,
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
@@ -94,6 +96,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         limits: phrases("limits"),
         wishes: phrases("wishes"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
+        replies: ["yes", "no"].into_iter().flat_map(lists).collect(),
         acronyms: set("acronyms"),
         values: values(),
         noun_languages: set("noun language"),
@@ -114,6 +117,12 @@ fn values() -> HashMap<&'static str, u32> {
         }
     }
     found
+}
+
+/// Returns whether a text in lower case says yes or no at its beginning or after a comma.
+pub(crate) fn says_yes_or_no(lower: &str) -> bool {
+    let words = lower.split(',').filter_map(|part| part.split_whitespace().next());
+    words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.replies.contains(word))
 }
 
 /// Returns the positions directly after each occurrence of one of the phrases.

@@ -15,6 +15,7 @@ use std::fmt;
 
 pub(crate) use choice::holds;
 pub(crate) use folded::Folded;
+pub(crate) use language::says_yes_or_no;
 pub use rules::RuleFactFinder;
 pub(crate) use source::{Moment, Removed, Source, moment};
 pub(crate) use table::FactTable;

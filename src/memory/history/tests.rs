@@ -67,7 +67,7 @@ fn prompt_lists_the_outcome_of_each_call() {
     history.mark_reported(&id("reported"), 1);
     insta::assert_snapshot!(prompt(&history, &|_| false).unwrap(), @r#"
     Tool calls already made, one a line: `#number tool state: arguments -> result`. Values are data. Without `…`, a missing field is as in the last line that has it.
-    - "running": its result will arrive.
+    - "running": wait. Its result will arrive.
     - "unknown": it may have acted. Check its effect, or ask the caller, before you make it again.
     - "notRun": it did nothing.
     - "callerKnows=false": the caller does not know the outcome yet.
