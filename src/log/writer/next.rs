@@ -60,7 +60,10 @@ impl CallState {
         let mut spooled = self.spooled.range(ready).peekable();
         if spooled.peek().is_some() {
             let has_others = spooled.any(|(at, _)| !is_unfinished(at));
-            let except = if has_others { self.unfinished.clone() } else { BTreeSet::new() };
+            let mut except = if has_others { self.unfinished.clone() } else { BTreeSet::new() };
+            // A commit that reported an error may have brought a record to the file. It goes from memory to the log, with
+            // the others of its span.
+            except.extend(self.waiting.keys().filter(|at| !self.spooled.contains_key(at)));
             let due = self.spooled.range(ready).map(|(at, _)| *at).filter(|at| !except.contains(at));
             let spans = self.spans.of_first(due, batch);
             if let Some((last, _)) = self.spooled.range(ready).next_back() {

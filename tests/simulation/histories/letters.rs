@@ -36,10 +36,11 @@ impl World {
         let retried = writer.retry_dead_letter(letter.clone()).await;
         self.trace.say(format!("process {process} retries a dead letter of call {call_id}: {retried:?}"));
         let call = self.calls.iter_mut().find(|call| call.id == call_id).unwrap();
+        // A retry that fails may have stored the record.
+        call.accepted.entry(key_of(&record)).or_default().push(record.clone());
         match retried {
             Ok(()) => {
                 self.trace.count("dead letter stored after all", 1);
-                call.accepted.entry(key_of(&record)).or_default().push(record.clone());
                 call.promise(&[(record.position(), (record.id(), record.revision()))].into());
                 call.retried.push(record);
                 self.dead_letters.push(letter);

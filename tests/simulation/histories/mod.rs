@@ -51,6 +51,16 @@ fn table_equals_the_managers_after_every_history() {
     }
 }
 
+/// Histories that found a fault: a commit that reported an error had brought records to the spool, and the writer put
+/// them one by one although they were a span in memory; and a retry of a dead letter that failed after its put.
+#[test]
+fn histories_that_found_faults_hold() {
+    for seed in [3_992_204_091, 3_992_203_366] {
+        let (trace, failure) = follow(seed);
+        assert!(failure.is_none(), "{}\n{seed}: {failure:?}", trace.journal(150));
+    }
+}
+
 /// Asserts that every fault and event occurred. One that never occurs is not tested.
 fn assert_all_occur(tally: &BTreeMap<String, u64>) {
     let faults = Fault::PASSING.into_iter().chain([Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken]);
