@@ -15,6 +15,8 @@ pub struct Recording {
     pub items: Vec<Item>,
     /// The name of each part of a joined call, with its first item.
     pub parts: Vec<(String, usize)>,
+    /// Whether it is a transcript of speech, without capitals and digits.
+    pub is_transcript: bool,
     /// The tools that change something outside.
     pub acting: BTreeSet<String>,
     /// The end of a field's name that has an id.
@@ -113,7 +115,8 @@ pub fn calls(folder: &Path) -> Vec<Recording> {
 
 fn call(path: &Path) -> Recording {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-    let mut recording = Recording { name, system: "You answer the phone of a bank.".into(), ..Recording::default() };
+    let system = "You answer the phone of a bank.".into();
+    let mut recording = Recording { name, system, is_transcript: true, ..Recording::default() };
     for line in std::fs::read_to_string(path).unwrap().lines() {
         let segment: Json = serde_json::from_str(line).unwrap();
         let words = segment["text"].as_str().unwrap().split(' ').filter(|word| !word.starts_with(['[', '<']));
@@ -133,9 +136,9 @@ fn call(path: &Path) -> Recording {
 
 /// Joins conversations to one long call.
 pub fn join(recordings: &[Recording]) -> Recording {
-    let mut joined = Recording { name: "joined".into(), ..Recording::default() };
+    let mut joined = Recording { name: recordings[0].name.clone(), ..Recording::default() };
     joined.system.clone_from(&recordings[0].system);
-    joined.id_end = recordings[0].id_end;
+    (joined.id_end, joined.is_transcript) = (recordings[0].id_end, recordings[0].is_transcript);
     for (number, recording) in recordings.iter().enumerate() {
         joined.parts.push((recording.name.clone(), joined.items.len()));
         joined.acting.extend(recording.acting.iter().cloned());

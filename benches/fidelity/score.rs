@@ -55,9 +55,9 @@ impl Figures {
             write!(row, "{:>7}", share.percent()).unwrap();
         }
         let prompts = self.prompts.max(1);
-        let share = 100 * self.tokens / self.full_tokens.max(1);
+        let share = 100.0 * self.tokens as f64 / self.full_tokens.max(1) as f64;
         let (mean, memory) = (self.tokens / prompts, self.memory_tokens / prompts);
-        write!(row, "{mean:>11}{share:>8}%{:>10}/{}{memory:>8}", self.longer, self.prompts).unwrap();
+        write!(row, "{mean:>11}{share:>8.1}%{:>10}/{}{memory:>8}", self.longer, self.prompts).unwrap();
         row
     }
 
@@ -83,7 +83,7 @@ impl Figures {
 pub fn add(recording: &Recording, prompts: &[Prompt], labels: &[Label], ours: &mut Figures, sliding: &mut Figures) {
     let mut boundaries = BTreeSet::new();
     let texts: Vec<String> = recording.items.iter().map(Item::text).collect();
-    let is_transcript = recording.parts.is_empty();
+    let is_transcript = recording.is_transcript;
     let values: Vec<_> = recording.items.iter().map(|item| values_of(item, is_transcript)).collect();
     for prompt in prompts.iter().filter(|prompt| prompt.items < recording.items.len()) {
         boundaries.insert(prompt.covered);
@@ -152,7 +152,10 @@ impl Scoring<'_> {
                             figures.writes.add(is_kept);
                             bucket.iter().for_each(|bucket| figures.by_rounds[*bucket][1].add(is_kept));
                             if !is_kept {
-                                *figures.lost.entry(format!("write {value} ({tool})")).or_default() += 1;
+                                *figures
+                                    .lost
+                                    .entry(format!("write {value} ({tool}, {})", self.recording.name))
+                                    .or_default() += 1;
                             }
                         } else {
                             figures.lookups.add(is_kept);

@@ -188,9 +188,14 @@ impl ToolUse {
     }
 
     /// Returns what the fields of the arguments and of the result cost, given the values in `known`, and adds their
-    /// values to `known`.
-    pub(super) fn costs(&self, known: &mut HashSet<String>, age: usize) -> Costs {
-        Costs { arguments: self.arguments.costs(known, age), outcome: self.outcome.costs(known, age) }
+    /// values to `known`. `name` returns the length of a name.
+    pub(super) fn costs(&self, known: &mut HashSet<String>, age: usize, name: impl Fn(&str) -> usize) -> Costs {
+        Costs { arguments: self.arguments.costs(known, age, &name), outcome: self.outcome.costs(known, age, &name) }
+    }
+
+    /// Iterates over the names of the fields of the arguments and of the result.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.arguments.names().chain(self.outcome.names())
     }
 
     /// Writes the call on one line: `#3 book succeeded: day=2024-05-20 -> id=X1`. Leaves out fields that `shown` has

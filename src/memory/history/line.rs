@@ -21,6 +21,8 @@ const LENGTH: usize = 100;
 const OLD: usize = 200;
 /// The factor by which a field without new information costs more.
 const KNOWN: usize = 8;
+/// The minimum number of bytes that a short name saves.
+const MUCH: usize = 5;
 /// A cost above that of every field that a line can hold.
 pub(super) const NO_LIMIT: usize = usize::MAX - 1;
 
@@ -31,6 +33,42 @@ pub(super) struct Shown {
     last: HashMap<String, String>,
     /// All written values.
     pub values: HashSet<String>,
+    /// The names that occur in several calls, each with its initials once a line has introduced them.
+    names: HashMap<String, Option<String>>,
+}
+
+impl Shown {
+    /// Creates the state before the first line. Names in `repeated` become short.
+    pub fn new(repeated: &HashSet<String>) -> Self {
+        Self { names: repeated.iter().map(|name| (name.clone(), None)).collect(), ..Self::default() }
+    }
+
+    /// Returns whether a line introduced a short name.
+    pub fn has_short_names(&self) -> bool {
+        self.names.values().any(Option::is_some)
+    }
+
+    /// Returns a name as the next line has it: `payment_id(pi)` where it occurs first, and `pi` later.
+    fn name(&mut self, name: &str) -> String {
+        if let Some(Some(short)) = self.names.get(name) {
+            return short.clone();
+        }
+        let is_taken = |short: &str| {
+            self.last.contains_key(short)
+                || self.names.iter().any(|(name, known)| name == short || known.as_deref() == Some(short))
+        };
+        let is_repeated = self.names.contains_key(name);
+        match initials(name).filter(|short| is_repeated && !is_taken(short)) {
+            Some(short) => {
+                let introduced = format!("{name}({short})");
+                self.names.insert(name.to_owned(), Some(short));
+                introduced
+            }
+            // In quotation marks, it is not a short name.
+            None if is_taken(name) && !is_repeated && !self.last.contains_key(name) => format!("\"{name}\""),
+            None => atom(name),
+        }
+    }
 }
 
 /// The cost of writing a field.
@@ -50,7 +88,9 @@ impl Cost {
         let mut most = 0;
         for next in ranked.chunk_by(|a, b| a.cost == b.cost) {
             let length = next.iter().map(|cost| cost.length).sum();
-            let (Some(rest), Some(first)) = (left.checked_sub(length), next.first()) else { break };
+            let (Some(rest), Some(first)) = (left.checked_sub(length), next.first()) else {
+                break;
+            };
             (left, most) = (rest, first.cost);
         }
         most
@@ -136,7 +176,7 @@ impl Fields {
                 is_cut = true;
                 continue;
             }
-            words.push(if name.is_empty() { joined.clone() } else { format!("{}={joined}", atom(&name)) });
+            words.push(if name.is_empty() { joined.clone() } else { format!("{}={joined}", shown.name(&name)) });
             shown.values.extend(field.values.iter().map(|value| size(value).to_owned()));
             shown.last.insert(name, joined);
         }
@@ -145,11 +185,11 @@ impl Fields {
     }
 
     /// Returns the cost of each field, and adds its values to `known`. The cost grows with the length and with `age`,
-    /// and falls with the information that `known` lacks. A long list costs more than its length, and a field that
+    /// and falls with the information that `known` lacks. `name` returns the length of a name. A long list costs more than its length, and a field that
     /// exceeds a line is never written.
-    pub fn costs(&self, known: &mut HashSet<String>, age: usize) -> Vec<Cost> {
-        let cost = |(name, field): (String, &Field)| {
-            let length = name.len() + field.joined().len() + 2;
+    pub fn costs(&self, known: &mut HashSet<String>, age: usize, name: impl Fn(&str) -> usize) -> Vec<Cost> {
+        let cost = |(key, field): (String, &Field)| {
+            let length = name(&key) + field.joined().len() + 2;
             let is_new = |value: &&String| known.insert(size(value).to_owned());
             let says: usize = field.values.iter().filter(is_new).map(|value| 1 + value.len() / LONG).sum();
             let cost = length * (LENGTH + length) * (OLD + age);
@@ -162,7 +202,7 @@ impl Fields {
     }
 
     /// Iterates over the last keys of the fields, with the key before it if an earlier field has the same.
-    fn names(&self) -> impl Iterator<Item = String> {
+    pub fn names(&self) -> impl Iterator<Item = String> {
         let mut taken: HashSet<&str> = HashSet::new();
         self.0.iter().map(move |field| match (taken.insert(field.key()), field.path.as_slice()) {
             (false, [.., parent, last]) => format!("{parent}.{last}"),
@@ -227,6 +267,19 @@ impl Field {
     }
 }
 
+/// Returns the initials of a name of several words, such as `pi` of `payment_id`, if they are much shorter.
+pub(super) fn initials(name: &str) -> Option<String> {
+    let mut before = '_';
+    let mut short = String::new();
+    for c in name.chars() {
+        let is_first = !before.is_alphanumeric() || (before.is_lowercase() && c.is_uppercase());
+        short.extend(Some(c).filter(|c| is_first && c.is_alphabetic()).into_iter().flat_map(char::to_lowercase));
+        before = c;
+    }
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    (is_plain && short.len() > 1 && short.len() + MUCH <= name.len()).then_some(short)
+}
+
 /// Returns a number without its sign. Other values are returned unchanged.
 fn size(value: &str) -> &str {
     value.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(value)
@@ -247,7 +300,7 @@ mod tests {
 
     fn written(json: &str) -> String {
         let fields = Fields::of(&serde_json::from_str(json).unwrap());
-        fields.write(NO_LIMIT, &fields.costs(&mut HashSet::new(), 0), &mut Shown::default(), |_, _| false)
+        fields.write(NO_LIMIT, &fields.costs(&mut HashSet::new(), 0, str::len), &mut Shown::default(), |_, _| false)
     }
 
     #[test]
@@ -265,7 +318,7 @@ mod tests {
     #[test]
     fn shown_fields_are_left_out_unless_kept() {
         let fields = Fields::of(&serde_json::json!({"id": "X1", "price": 30}));
-        let costs = fields.costs(&mut HashSet::new(), 0);
+        let costs = fields.costs(&mut HashSet::new(), 0, str::len);
         let mut shown = Shown::default();
         assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, _| false), "id=X1 price=30");
         assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, _| false), "");
@@ -279,10 +332,10 @@ mod tests {
         let known = &mut HashSet::from(["30".to_owned()]);
         let list: Vec<usize> = (100..500).collect();
         let fields = Fields::of(&serde_json::json!({"a": -30, "b": 31, "c": "2024-05-20T10:00", "d": list}));
-        let costs: Vec<usize> = fields.costs(known, 0).iter().map(|cost| cost.cost).collect();
+        let costs: Vec<usize> = fields.costs(known, 0, str::len).iter().map(|cost| cost.cost).collect();
         assert!(costs[1] < costs[0] && costs[2] < costs[0] && costs[3] == usize::MAX, "{costs:?}");
         let aged: Vec<usize> =
-            fields.costs(&mut HashSet::from(["30".to_owned()]), OLD).iter().map(|cost| cost.cost).collect();
+            fields.costs(&mut HashSet::from(["30".to_owned()]), OLD, str::len).iter().map(|cost| cost.cost).collect();
         assert!(aged[1] > costs[1], "{aged:?}");
     }
 }

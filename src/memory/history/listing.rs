@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::entry::{Costs, ToolUse};
-use super::line::{NO_LIMIT, Shown};
+use super::line::{NO_LIMIT, Shown, initials};
+use super::reads::reads;
 use super::{ToolHistory, ToolState};
 use crate::memory::facts::{Moment, holds, moment};
 use crate::message::{ToolCallId, ToolName};
@@ -15,6 +16,8 @@ use crate::message::{ToolCallId, ToolName};
 /// - A missing field: a repeated value is left out to save tokens, and a model takes it for unset. After `…`, the line
 ///   is cut, so its other fields are unknown.
 const PREAMBLE: &str = include_str!("preamble.md");
+/// The end of the preamble if lines have short names. Without it, a model takes them for other fields.
+const SHORT_NAMES: &str = " `name(n)` introduces a short name.";
 /// The text before calls without arguments and results.
 const SHORT_PREAMBLE: &str = "Tool calls already made, one a line. Values are data.\n";
 /// The rules for states that need one. A rule is in the prompt only if a call has its state. Two of them prevent a failure:
@@ -31,6 +34,8 @@ const RULES: [(&str, &str); 4] = [
 const LOOKUP_BYTES: usize = 900;
 /// The length of the fields of a lookup that would be longer, in bytes.
 const SHORT_LOOKUP_BYTES: usize = 280;
+/// The length of a name in the cost of a lookup's field. With the real length, other names would keep other fields.
+const NAME: usize = 8;
 /// The age of the oldest act. Its fields cost a quarter more than those of the newest.
 const OLDEST: usize = 50;
 
@@ -49,6 +54,8 @@ pub(crate) struct Listing<'a> {
 /// The lines of acts, and of the lookups that may follow.
 pub(crate) struct Lines {
     history: Vec<(usize, String)>,
+    /// They follow the acts, because a missing field is as in the line before that has it.
+    lookups: Vec<String>,
     shown: Shown,
     preamble: &'static str,
 }
@@ -74,6 +81,16 @@ impl ToolHistory {
         let listed: Vec<(usize, &ToolUse)> =
             self.uses.iter().enumerate().filter(|(_, used)| self.is_listed(used, listing)).collect();
         let is_shown = |used: &ToolUse| (listing.is_visible)(used.id());
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for (_, used) in listed.iter().filter(|(index, used)| !is_shown(used) && !self.is_old(*index, used)) {
+            used.names().for_each(|name| *counts.entry(name).or_default() += 1);
+        }
+        let repeated: HashSet<String> =
+            counts.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
+        let name = |name: &str| match initials(name).filter(|_| repeated.contains(name)) {
+            Some(short) => short.len(),
+            None => name.len(),
+        };
         // The shortest lines have the ids. Of equal values, the newest one is the most useful.
         let mut known: HashSet<String> =
             listed.iter().flat_map(|(_, used)| used.identifiers().map(str::to_owned)).collect();
@@ -81,13 +98,13 @@ impl ToolHistory {
         let mut costs: Vec<Costs> = newest_first
             .map(|(place, (index, used))| match self.is_old(*index, used) {
                 true => Costs::default(),
-                false => used.costs(&mut known, OLDEST * place / listed.len()),
+                false => used.costs(&mut known, OLDEST * place / listed.len(), name),
             })
             .collect();
         costs.reverse();
         let write = |cost: usize| {
             let preamble = if listed.iter().all(|(_, used)| is_shown(used)) { SHORT_PREAMBLE } else { PREAMBLE };
-            let mut lines = Lines { history: Vec::new(), shown: Shown::default(), preamble };
+            let mut lines = Lines::new(Shown::new(&repeated), preamble);
             for ((index, used), costs) in listed.iter().zip(&costs) {
                 let line = if is_shown(used) {
                     used.head(index + 1)
@@ -111,10 +128,10 @@ impl ToolHistory {
 
     /// Adds the lookups that fit into `room` bytes, first those whose results were used most and latest.
     pub fn list_lookups(&self, listing: &Listing<'_>, lines: &mut Lines, room: usize) {
-        let mut left = room;
+        let mut left = room.saturating_sub(SHORT_NAMES.len() - lines.short_names().len());
         for index in self.ranked_lookups(listing) {
             let Some(used) = self.uses.get(index) else { continue };
-            let costs = used.costs(&mut lines.shown.values.clone(), 0);
+            let costs = used.costs(&mut lines.shown.values.clone(), 0, |_| NAME);
             let write = |most: usize| {
                 let mut shown = lines.shown.clone();
                 (used.line(index + 1, most, &costs, &mut shown), shown)
@@ -129,7 +146,7 @@ impl ToolHistory {
             left -= line.len() + 1;
             lines.shown = shown;
             lines.preamble = PREAMBLE;
-            lines.history.push((index, line));
+            lines.lookups.push(line);
         }
     }
 
@@ -174,6 +191,19 @@ impl ToolHistory {
 }
 
 impl Lines {
+    fn new(shown: Shown, preamble: &'static str) -> Self {
+        Self { history: Vec::new(), lookups: Vec::new(), shown, preamble }
+    }
+
+    /// Iterates over the lines.
+    fn all(&self) -> impl Iterator<Item = &str> {
+        self.history.iter().map(|(_, line)| line).chain(&self.lookups).map(String::as_str)
+    }
+
+    fn short_names(&self) -> &'static str {
+        if self.shown.has_short_names() { SHORT_NAMES } else { "" }
+    }
+
     /// Adds a line. If it `may_join`, its number is added to an earlier line with the same text.
     fn add(&mut self, index: usize, line: String, may_join: bool) {
         let body =
@@ -186,13 +216,13 @@ impl Lines {
     }
 
     pub fn len(&self) -> usize {
-        let lines: usize = self.history.iter().map(|(_, line)| line.len() + 1).sum();
-        if lines == 0 { 0 } else { self.preamble.len() + lines }
+        let lines: usize = self.all().map(|line| line.len() + 1).sum();
+        if lines == 0 { 0 } else { self.preamble.len() + self.short_names().len() + lines }
     }
 
     /// Returns whether a line holds a value as whole words.
     pub fn holds(&self, value: &str) -> bool {
-        self.history.iter().any(|(_, line)| holds(line, value))
+        self.all().any(|line| holds(line, value))
     }
 
     /// Returns the dates and times in the lines.
@@ -200,25 +230,25 @@ impl Lines {
         self.shown.values.iter().filter_map(|value| moment(value)).collect()
     }
 
-    /// Joins the lines in the order of the calls, after the rules for their states. Equal lines give equal text, so a
-    /// provider can cache it.
+    /// Joins the acts in the order of the calls, and the lookups, after the rules for their states. Equal lines give
+    /// equal text, so a provider can cache it.
     pub fn text(mut self) -> Option<String> {
-        if self.history.is_empty() {
+        if self.all().next().is_none() {
             return None;
         }
         self.history.sort_unstable_by_key(|(index, _)| *index);
         // A state precedes the first value.
-        let heads = || self.history.iter().map(|(_, line)| line.split(": ").next().unwrap_or_default());
+        let heads = || self.all().map(|line| line.split(": ").next().unwrap_or_default());
         let rules = RULES.iter().filter(|(state, _)| heads().any(|head| head.contains(state))).map(|(_, rule)| *rule);
-        let lines = self.history.iter().map(|(_, line)| line.as_str());
-        Some(std::iter::once(self.preamble.trim_end()).chain(rules).chain(lines).collect::<Vec<_>>().join("\n"))
+        let preamble = self.preamble.trim_end().to_owned() + self.short_names();
+        Some(std::iter::once(preamble.as_str()).chain(rules).chain(self.all()).collect::<Vec<_>>().join("\n"))
     }
 }
 
 /// Writes the calls in their shortest form. Calls of one tool with one outcome share a line if the caller knows the
 /// outcome: `#1 #4 book succeeded: X1; X2`. A line has each id once.
 fn fold(listed: &[(usize, &ToolUse)], is_shown: &dyn Fn(&ToolUse) -> bool) -> Lines {
-    let mut lines = Lines { history: Vec::new(), shown: Shown::default(), preamble: SHORT_PREAMBLE };
+    let mut lines = Lines::new(Shown::default(), SHORT_PREAMBLE);
     let mut told: Vec<(String, Vec<(usize, &ToolUse)>)> = Vec::new();
     for (index, used) in listed {
         if is_shown(used) {
@@ -252,28 +282,4 @@ fn with_ids(head: String, uses: &[&ToolUse]) -> String {
 /// Returns whether a call may have acted.
 fn is_act(used: &ToolUse, listing: &Listing<'_>) -> bool {
     used.key().is_some() || !((listing.is_read_only)(used.tool()) || reads(used.tool().as_str()))
-}
-
-/// Returns whether the name of a tool suggests that it only reads. Used for calls of imported conversations, whose
-/// tools are not declared.
-fn reads(name: &str) -> bool {
-    const READS: [&str; 14] = [
-        "get",
-        "search",
-        "list",
-        "find",
-        "fetch",
-        "lookup",
-        "look_up",
-        "check",
-        "read",
-        "query",
-        "retrieve",
-        "show",
-        "think",
-        "calculate",
-    ];
-    let is_whole = |rest: &str| !rest.starts_with(|c: char| c.is_lowercase());
-    let starts = |verb: &str| name.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb));
-    READS.iter().any(|verb| starts(verb) && name.get(verb.len()..).is_some_and(is_whole))
 }

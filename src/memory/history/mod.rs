@@ -10,6 +10,7 @@ mod fork;
 mod line;
 mod listing;
 mod places;
+mod reads;
 mod state;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -147,6 +147,44 @@ fn acts_are_never_evicted_and_lookups_are() {
     }
 }
 
+proptest! {
+    /// A reader knows short names and the last value of each field.
+    #[test]
+    fn lines_hold_every_field(
+        calls in proptest::collection::vec((any::<bool>(), 0..3_u32, 0..3_u32, 0..3_u32, 10..13_u32), 1..12),
+    ) {
+        let mut history = ToolHistory::default();
+        let mut made: Vec<Vec<(&str, String)>> = Vec::new();
+        for (number, (acts, who, day, order, pi)) in calls.into_iter().enumerate() {
+            let fields = [("person_name", format!("P{who}")), ("travel_day", format!("D{day}"))];
+            let result = [("order_number", format!("O{order}")), ("pi", pi.to_string()), ("place_index", pi.to_string())];
+            let tool = if acts { "book" } else { "look" };
+            let call = ToolCall::new(format!("c{number}"), tool, Value::map(fields.clone()).unwrap()).unwrap();
+            add_answered(&mut history, &call, Ok(&serde_json::to_string(&HashMap::from(result.clone())).unwrap()));
+            history.mark_reported(call.id(), 1);
+            made.push(fields.into_iter().chain(result).collect());
+        }
+        let (mut names, mut last) = (HashMap::new(), HashMap::new());
+        for line in lines(&history, &|_| false) {
+            for word in line.split(' ').filter(|word| word.contains('=')) {
+                let (name, value) = word.split_once('=').unwrap();
+                let name = match name.trim_end_matches(')').split_once('(') {
+                    Some((name, short)) => {
+                        prop_assert!(names.insert(short.to_owned(), name.to_owned()).is_none(), "{}", line);
+                        name.to_owned()
+                    }
+                    None => names.get(name).cloned().unwrap_or(name.trim_matches('"').to_owned()),
+                };
+                last.insert(name, value.to_owned());
+            }
+            let number: usize = line[1..line.find(' ').unwrap()].parse().unwrap();
+            for (name, value) in &made[number - 1] {
+                prop_assert_eq!(last.get(*name), Some(value), "{} of {}", name, line);
+            }
+        }
+    }
+}
+
 #[test]
 fn repeated_lookup_replaces_the_earlier_one() {
     let mut history = ToolHistory::default();
@@ -319,7 +357,8 @@ fn shortest_line_has_what_its_key_calls_an_id() {
     let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| false };
     let text = history.list_acts(&listing, 0, 1_000_000).text().unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
-    let line = |number: usize| format!("#{} cancel succeeded: order_id={} …", number + 1, 10 + number);
+    let name = |number: usize| if number == 0 { "order_id(oi)" } else { "oi" };
+    let line = |number: usize| format!("#{} cancel succeeded: {}={} …", number + 1, name(number), 10 + number);
     assert_eq!(lines, (0..4).map(line).collect::<Vec<_>>());
 }
 
