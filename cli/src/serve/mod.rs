@@ -140,7 +140,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         settings = settings.with_spool(Arc::new(Spool::open(path, SpoolSettings::default())?));
     }
     let (writer, task) = LogWriter::new(log.clone(), settings);
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
 
     let listener = TcpListener::bind(arguments.listen).await?;
     let address = listener.local_addr()?;

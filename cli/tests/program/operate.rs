@@ -53,7 +53,7 @@ impl CallLog for Refusing {
 async fn spooled(folder: &Path, log: Arc<dyn CallLog>) {
     let spool = Arc::new(Spool::open(folder.join("spool"), SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log, WriterSettings::default().with_spool(spool));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let call = writer.open(CallHeader::new(CallId::new("ferry-4").unwrap(), START_MS).unwrap()).unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
     for words in ["Two seats, please.", "For today?", "For tomorrow."] {

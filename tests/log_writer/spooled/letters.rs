@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 4_096;
 async fn spooled(log: &Arc<Faulty>) -> (SpoolMemory, Manager) {
     let memory = SpoolMemory::default();
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
     for (name, next) in [("CA1", Next::Unavailable), ("CA2", Next::Refuse)] {
