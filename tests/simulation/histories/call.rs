@@ -35,6 +35,8 @@ pub struct Call {
     pub was_resumed: bool,
     /// Whether a task of its writer died, so that the next one does not know the spans that were put.
     pub has_lost_task: bool,
+    /// Whether a dead letter was retried, which may store it after later messages even if the retry fails.
+    pub has_retried: bool,
     pub has_large: bool,
     /// The messages that were promised with all their contents.
     pub whole: BTreeSet<MessageId>,
@@ -84,6 +86,7 @@ impl Call {
             promised_at_home: Newest::new(),
             was_resumed: false,
             has_lost_task: false,
+            has_retried: false,
             has_large: false,
             whole: BTreeSet::new(),
             retried: Vec::new(),

@@ -37,6 +37,7 @@ impl World {
         self.trace.say(format!("process {process} retries a dead letter of call {call_id}: {retried:?}"));
         let call = self.calls.iter_mut().find(|call| call.id == call_id).unwrap();
         // A retry that fails may have stored the record.
+        call.has_retried = true;
         call.accepted.entry(key_of(&record)).or_default().push(record.clone());
         match retried {
             Ok(()) => {

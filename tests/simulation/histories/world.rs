@@ -210,6 +210,10 @@ impl World {
                 let at_home = std::mem::take(&mut call.promised_at_home);
                 call.promise(&at_home);
                 let incomplete = check::restored(call, &manager, &apart);
+                // The new owner promises no more than it was given.
+                for record in manager.records().into_iter().filter(|record| check::is_incomplete(record)) {
+                    call.accepted.entry(check::key_of(&record)).or_default().push(record);
+                }
                 self.trace.count("message resumed without a content", incomplete);
                 call.begin(home, writer, manager, Arc::new(self.dynamo.clock()));
                 return true;
