@@ -233,9 +233,7 @@ impl Lines {
     /// Joins the acts in the order of the calls, and the lookups, after the rules for their states. Equal lines give
     /// equal text, so a provider can cache it.
     pub fn text(mut self) -> Option<String> {
-        if self.all().next().is_none() {
-            return None;
-        }
+        self.all().next()?;
         self.history.sort_unstable_by_key(|(index, _)| *index);
         // A state precedes the first value.
         let heads = || self.all().map(|line| line.split(": ").next().unwrap_or_default());
