@@ -111,8 +111,8 @@ impl Conversation for Released {
         self.0.window();
     }
 
-    fn summarise(&mut self, summary: &str) {
-        self.0.summarise(summary);
+    fn summarize(&mut self, summary: &str) {
+        self.0.summarize(summary);
         self.0.prune_logged(0);
     }
 

@@ -43,7 +43,7 @@ async fn fork_a_call() -> Outcome<()> {
     start_log(&call)?;
     add_turn(&call, "Good morning, I have a booking for Friday.", "Good morning! Shall I move it?")?;
     call.change(|manager| -> Outcome<()> {
-        let summarizing = manager.summarizing().ok_or("there is nothing to summarise")?;
+        let summarizing = manager.summarizing().ok_or("there is nothing to summarize")?;
         manager.add_summary("The caller has a booking for Friday.", &summarizing)?;
         Ok(())
     })??;

@@ -6,7 +6,7 @@
 //!
 //! **The list.** [`MessagesManager`] holds the messages of a call and applies the rules about their order. [`Message`] is one
 //! message, made of [`Content`], such as a [`ToolCall`]. [`Heard`] is the part of a message that the caller heard.
-//! [`Summarizing`] is a range of messages to summarise, and [`policy::Policy`] decides when. [`Record`] is a message as the
+//! [`Summarizing`] is a range of messages to summarize, and [`policy::Policy`] decides when. [`Record`] is a message as the
 //! log stores it. [`MessageWrapper`] is the trait that converts messages for a provider; [`BedrockMessage`] implements it
 //! for Bedrock.
 //!

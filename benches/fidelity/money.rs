@@ -29,7 +29,7 @@ pub fn print(name: &str, recordings: &[Recording], policy: &Policy) {
     }
 }
 
-pub const HEADER: &str = "the input of a call, in thousandths of a dollar  unsummarised   at marks   waiting";
+pub const HEADER: &str = "the input of a call, in thousandths of a dollar  unsummarized   at marks   waiting";
 
 fn played(recordings: &[Recording], policy: &Policy) -> Vec<Vec<Prompt>> {
     recordings.iter().map(|recording| play::play(recording, policy.clone())).collect()

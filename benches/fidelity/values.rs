@@ -1,4 +1,4 @@
-//! The values of a text, and the normalised form in which they are compared.
+//! The values of a text, and the normalized form in which they are compared.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -50,7 +50,7 @@ pub fn normal(text: &str) -> String {
     text.into_owned()
 }
 
-/// Returns the values in what somebody said, normalised.
+/// Returns the values in what somebody said, normalized.
 pub fn said(text: &str, is_transcript: bool) -> BTreeSet<String> {
     static ID: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:[a-z]+[0-9_][a-z0-9_]*|\d+[a-z_][a-z0-9_]*)\b"));
     static CODE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[A-Z]{3,6}\b"));
@@ -61,10 +61,10 @@ pub fn said(text: &str, is_transcript: bool) -> BTreeSet<String> {
     static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b"));
     static CALLED: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:my name is|this is|i am|i'm) ([a-z]+ [a-z]+)\b"));
     let mut values = BTreeSet::new();
-    let normalised = normal(text);
-    let mut plain = normalised.clone();
+    let normalized = normal(text);
+    let mut plain = normalized.clone();
     for pattern in [&*MAIL, &*DATE] {
-        values.extend(pattern.find_iter(&normalised).map(|found| found.as_str().to_owned()));
+        values.extend(pattern.find_iter(&normalized).map(|found| found.as_str().to_owned()));
         plain = pattern.replace_all(&plain, " ").into_owned();
     }
     for pattern in [&*ID, &*NUMBER] {
@@ -90,7 +90,7 @@ pub fn said(text: &str, is_transcript: bool) -> BTreeSet<String> {
     values
 }
 
-/// Returns the ids, amounts, dates and states in a result or in arguments, normalised.
+/// Returns the ids, amounts, dates and states in a result or in arguments, normalized.
 pub fn of_json(json: &Json) -> BTreeSet<String> {
     static STATE: LazyLock<Regex> = LazyLock::new(|| regex(r"^[a-z]{4,}(?:_[a-z]+)*$"));
     let mut values = BTreeSet::new();

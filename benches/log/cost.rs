@@ -100,7 +100,7 @@ pub fn one_turn(manager: &mut Manager, words: &Words, call: u64, number: u64, su
         entry.set_data("outputTokens", 37).unwrap();
     }
     if summaries && manager.live() > SUMMARISE_ABOVE {
-        manager.summarise(words.summary());
+        manager.summarize(words.summary());
     }
 }
 

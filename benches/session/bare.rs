@@ -44,7 +44,7 @@ impl Bare {
         Taken { first: first.unwrap(), whole: whole.unwrap() }
     }
 
-    /// Drops the messages that a session summarises, so that requests have the same length.
+    /// Drops the messages that a session summarizes, so that requests have the same length.
     pub fn forget(&mut self) {
         if self.messages.len() > SUMMARISE_ABOVE {
             let old = self.messages.len() - 2 * KEEP_TURNS;

@@ -63,7 +63,7 @@ pub trait Conversation {
     fn assistant(&mut self, text: &str);
     /// Creates the window without reading it.
     fn window(&self);
-    fn summarise(&mut self, summary: &str);
+    fn summarize(&mut self, summary: &str);
     fn live(&self) -> usize;
 }
 
@@ -80,7 +80,7 @@ pub fn play(conversation: &mut impl Conversation, words: &Words, call: u64, turn
     for number in 0..turns {
         turn(conversation, words, call, number);
         if summaries && conversation.live() > SUMMARISE_ABOVE {
-            conversation.summarise(words.summary());
+            conversation.summarize(words.summary());
         }
     }
 }
@@ -98,7 +98,7 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
         let _ = std::hint::black_box(self.messages());
     }
 
-    fn summarise(&mut self, summary: &str) {
+    fn summarize(&mut self, summary: &str) {
         let summarizing = self.summarizing_keeping(KEEP_TURNS).unwrap();
         std::hint::black_box(summarizing.format(&Format::default()));
         self.add_summary(summary, &summarizing).unwrap();
@@ -152,7 +152,7 @@ impl Conversation for Floor {
         std::hint::black_box(&self.list[self.start..]);
     }
 
-    fn summarise(&mut self, summary: &str) {
+    fn summarize(&mut self, summary: &str) {
         let end = self.list.len() - 2 * KEEP_TURNS;
         let mut transcript = String::new();
         for message in &self.list[self.start.saturating_sub(1)..end] {

@@ -22,7 +22,7 @@ use crate::model::{ModelRequest, ToolSpec};
 /// boundaries that no memory can close or imitate.
 ///
 /// Bedrock refuses tool calls and results in a request without tools. In such a request they become texts,
-/// `[tool call: {"input":{"id":7},"name":"get_user","toolUseId":"call_1"}]`, so that a model without tools can summarise a
+/// `[tool call: {"input":{"id":7},"name":"get_user","toolUseId":"call_1"}]`, so that a model without tools can summarize a
 /// window with tool calls. In all other texts of such a request, `[tool call:` and `[tool result:` get a backslash, so
 /// that no caller can imitate a tool.
 ///

@@ -101,7 +101,7 @@
 //! # Silence and failures
 //!
 //! While the caller waits and hears nothing, the session raises [`Silence`](crate::conversation::CallEvent::Silence)
-//! and speaks a [filler](CallSettings::with_fillers), if there are any. It never apologises while a tool runs. A failed
+//! and speaks a [filler](CallSettings::with_fillers), if there are any. It never apologizes while a tool runs. A failed
 //! request is retried until the deadline of the [first words](crate::conversation::Config::with_first_token_timeout).
 //! Then the caller hears the [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after
 //! each fault.

@@ -32,7 +32,7 @@ impl Utterance {
         Self { confidence: Some(confidence), ..self }
     }
 
-    /// Adds custom data to the message of the words, such as an id of the recogniser. It is logged with the words.
+    /// Adds custom data to the message of the words, such as an id of the recognizer. It is logged with the words.
     #[must_use]
     pub fn with_data(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.data.push((key.into(), value.into()));

@@ -19,7 +19,7 @@ use crate::model::{Failure, ModelError, Summary, Usage, wait};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryOutcome, count};
 
-/// The running summary, and the failures of the summariser.
+/// The running summary, and the failures of the summarizer.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
     running: Option<AbortHandle>,
@@ -30,7 +30,7 @@ pub(super) struct Summaries {
     saves_too_little: bool,
 }
 
-/// The longest time that a summariser gets.
+/// The longest time that a summarizer gets.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause after failures.
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
@@ -94,7 +94,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         drop(stop);
         Some(match made {
             Ok(Ok(made)) => made,
-            Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
+            Ok(Err(panic)) => Err(error(Failure::Malformed("the summarizer panicked".to_owned())).with_source(panic)),
             Err(_) => Err(error(Failure::TimedOut { wait: wait::WHOLE_ANSWER, after: TIMEOUT })),
         })
     };
@@ -134,7 +134,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Applies a summary, or its extractive replacement. `None` means that the summariser is paused.
+/// Applies a summary, or its extractive replacement. `None` means that the summarizer is paused.
 fn apply(
     core: &mut Core,
     summaries: &mut Summaries,
@@ -161,7 +161,7 @@ fn apply(
             }
         },
         Err(error) => {
-            tracing::warn!(%error, "the summariser failed; the extractive summary replaces its own");
+            tracing::warn!(%error, "the summarizer failed; the extractive summary replaces its own");
             error.kind().clone()
         }
     };

@@ -77,7 +77,7 @@ impl Call<'_> {
             .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
     }
 
-    /// Maps an error of deserialisation as the engine's own server does: by the prefix that names an error of DynamoDB, or
+    /// Maps an error of deserialization as the engine's own server does: by the prefix that names an error of DynamoDB, or
     /// else by the text of serde.
     fn refusal(&self, message: &str) -> DynoxideError {
         let without_position = message.rfind(" at line ").and_then(|at| message.get(..at)).unwrap_or(message);

@@ -58,7 +58,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Serialising never fails, because keys are strings and numbers are JSON.
+/// Serializing never fails, because keys are strings and numbers are JSON.
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)

@@ -60,7 +60,7 @@ pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
     Deserialize::deserialize(deserializer).map(Some)
 }
 
-/// Serialises a value as plain JSON. Bytes become base64.
+/// Serializes a value as plain JSON. Bytes become base64.
 pub(super) struct Plain<'a>(pub &'a Value);
 
 impl Serialize for Plain<'_> {

@@ -17,7 +17,7 @@ pub struct CallHeader {
     tenure: Tenure,
     call_end: Option<CallEnd>,
     is_held: bool,
-    /// The nonce that opening the call writes, so that a writer recognises its own header if the response was lost.
+    /// The nonce that opening the call writes, so that a writer recognizes its own header if the response was lost.
     opening: Nonce,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tests::{Manager, call, restored_from_json, summarise};
+use super::tests::{Manager, call, restored_from_json, summarize};
 use crate::clock::{ManualClock, SequentialIds};
 use crate::manager::Format;
 use crate::message::{Attribute, Draft, Heard, HeardSource, Timing};
@@ -121,9 +121,9 @@ fn interrupted_answer_is_answerable() {
 }
 
 #[test]
-fn summarised_messages_are_answered() {
+fn summarized_messages_are_answered() {
     let mut manager = answered();
-    summarise(&mut manager);
+    summarize(&mut manager);
     assert_answerable(&manager, false);
     fixed(&mut manager, "Are you still there?");
     assert_answerable(&manager, false);

@@ -186,7 +186,7 @@ impl Calls {
         }
     }
 
-    /// Returns the calls as they are at message `seq`, for a fork. Amortised O(1) over the recorded calls.
+    /// Returns the calls as they are at message `seq`, for a fork. Amortized O(1) over the recorded calls.
     pub fn share(&mut self, seq: u32) -> Self {
         if !self.own.is_empty() {
             let mut last = Layer { calls: Arc::new(std::mem::take(&mut self.own)), up_to: u32::MAX };
@@ -219,7 +219,7 @@ const ONLY_USER: &str = "a tool result; only a user message can";
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns the ids of the tool calls without a result, in order.
     ///
-    /// Messages from the first such call on are not summarised. If a tool will never answer, add an error result.
+    /// Messages from the first such call on are not summarized. If a tool will never answer, add an error result.
     pub fn open_tool_calls(&self) -> Vec<&ToolCallId> {
         let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
         let tool_calls = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_tool_call);

@@ -19,7 +19,7 @@ pub(crate) struct Cut {
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Returns the messages to summarise up to a chosen cut, or `None` if no cut is chosen.
+    /// Returns the messages to summarize up to a chosen cut, or `None` if no cut is chosen.
     ///
     /// `choose` gets the window and the [cuts](Cut) where a summary can end, and returns the index of a cut.
     ///

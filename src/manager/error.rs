@@ -14,7 +14,7 @@ impl ManagerError {
         matches!(self.0, Refusal::Blank)
     }
 
-    /// Returns whether a summary is stale: its messages are summarised already, have changed, or belong to another
+    /// Returns whether a summary is stale: its messages are summarized already, have changed, or belong to another
     /// conversation. Drop the summary, and call `summarizing()` again.
     pub fn is_stale(&self) -> bool {
         matches!(self.0, Refusal::StaleSummary)
@@ -66,9 +66,9 @@ pub(crate) enum Refusal {
         /// The repeated id.
         id: MessageId,
     },
-    /// The messages of the summary are summarised already, have changed, or belong to another conversation.
+    /// The messages of the summary are summarized already, have changed, or belong to another conversation.
     #[error(
-        "the summary is stale: its messages are summarised already, have changed, or are of another conversation; drop \
+        "the summary is stale: its messages are summarized already, have changed, or are of another conversation; drop \
          it and call `summarizing()` again"
     )]
     StaleSummary,

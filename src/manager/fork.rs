@@ -33,7 +33,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Takes the time to find `at` from the end, plus amortised O(1) over the messages added since the last fork. Each
+    /// Takes the time to find `at` from the end, plus amortized O(1) over the messages added since the last fork. Each
     /// message and tool call is in memory once, however many forks share it.
     ///
     /// Returns an error if `at` is not in memory, or if the fork's window needs messages that were pruned
@@ -92,12 +92,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let (id, seq) = (at.id(), at.position().seq());
         let kept = self.summaries.partition_point(|after| *after <= seq);
         let summaries = self.summaries.share(kept);
-        let summarised = |after: u32| self.index_after(after) + 1;
+        let summarized = |after: u32| self.index_after(after) + 1;
         let end = seq as usize + 1 - self.holes.before(seq + 1) + kept;
         let window_start = if kept == self.summaries.end() {
             self.window_start
         } else {
-            let start = summaries.last().map_or(0, |after| summarised(*after));
+            let start = summaries.last().map_or(0, |after| summarized(*after));
             Some(start).filter(|start| start.saturating_sub(1) >= self.list.first())?
         };
 

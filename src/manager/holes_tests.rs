@@ -1,7 +1,7 @@
 //! A conversation that was restored without some of its records.
 
 use super::restore::Expected;
-use super::tests::{Manager, call, list, shown, summarise, window};
+use super::tests::{Manager, call, list, shown, summarize, window};
 use super::*;
 use crate::message::{Content, Position, Role, ToolError};
 
@@ -93,7 +93,7 @@ fn result_that_came_late_and_again_is_shown_once() {
 #[test]
 fn summary_applies_although_a_message_under_it_is_missing() {
     let mut manager = asked();
-    summarise(&mut manager);
+    summarize(&mut manager);
     manager.add_user("g").unwrap();
     manager.add_assistant("h").unwrap();
     let expected = window(&manager);
@@ -108,7 +108,7 @@ fn summary_applies_although_a_message_under_it_is_missing() {
             restored.at(Position::summary(5, 1.try_into().unwrap())).unwrap().message()
         );
         restored.add_user("i").unwrap();
-        summarise(&mut restored);
+        summarize(&mut restored);
         assert_eq!(window(&restored), ["user: i"]);
         let last = restored.last_summary().unwrap().message().position();
         assert_eq!((last.seq(), last.summary_number().unwrap().get()), (7, 2));
@@ -121,11 +121,11 @@ fn summary_applies_although_a_message_under_it_is_missing() {
 #[test]
 fn number_of_a_missing_summary_is_not_used_again() {
     let mut manager = asked();
-    summarise(&mut manager);
+    summarize(&mut manager);
     let mut restored = without(&manager, &[], &[1]);
     assert_eq!(restored.left_out()[0].role, Some(Role::Summary));
     assert_eq!(window(&restored), window(&asked()));
-    summarise(&mut restored);
+    summarize(&mut restored);
     assert_eq!(restored.last_summary().unwrap().message().position().summary_number().unwrap().get(), 2);
 }
 

@@ -167,7 +167,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// - Tool results come first in the user message after their call. A late result moves there; the message that it
     ///   leaves becomes `...` if it holds nothing else.
     /// - A result whose call is covered by a summary is left out, and its message becomes `...` if it holds nothing else.
-    ///   This happens only if the log lost the result that the call had when it was summarised.
+    ///   This happens only if the log lost the result that the call had when it was summarized.
     /// - Neighbours of one role, such as user messages around an unheard answer, become one message marked
     ///   [`Attribute::Merged`]. A fake that is not needed is left out.
     /// - A fake user message is added where a message is [missing](Self::left_out) between two assistant messages, or

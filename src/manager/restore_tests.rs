@@ -1,6 +1,6 @@
 //! A restored conversation equals the logged one and can be continued.
 
-use super::tests::{Manager, call, restored_from_json, summarise, window};
+use super::tests::{Manager, call, restored_from_json, summarize, window};
 use super::*;
 use crate::message::{Content, Heard, HeardSource, ToolError};
 
@@ -12,7 +12,7 @@ fn restored_call_continues() {
     manager.add_assistant([Content::from("b"), call("c1").into()]).unwrap();
     manager.add_user(call("c1").success(["1"])).unwrap();
     manager.add_assistant("done it is").unwrap();
-    summarise(&mut manager);
+    summarize(&mut manager);
     manager.add_user("c").unwrap();
     manager.add_assistant("d e").unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
     let mut records = manager.records();
@@ -28,7 +28,7 @@ fn restored_call_continues() {
         "tool call `c1` is already in this conversation; give each call an id of its own"
     );
     restored.add_user("f").unwrap();
-    summarise(&mut restored);
+    summarize(&mut restored);
     assert_eq!(window(&restored), ["user: f"]);
 }
 
@@ -87,7 +87,7 @@ fn covered_open_call() -> Manager {
     let logged = manager.records();
     manager.add_user(call("c1").success(["1"])).unwrap();
     manager.add_assistant("d").unwrap();
-    summarise(&mut manager);
+    summarize(&mut manager);
     let later = manager.records().split_off(logged.len());
     Manager::restore(logged.into_iter().chain(later)).unwrap()
 }
@@ -114,6 +114,6 @@ fn result_of_covered_call_is_restored_but_not_in_the_window() {
     }
     // The next summary covers it.
     assert!(manager.summarizing().unwrap().for_model().contains("unknown"));
-    summarise(&mut manager);
+    summarize(&mut manager);
     assert!(restored_from_json(&manager) == manager);
 }

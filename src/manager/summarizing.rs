@@ -1,13 +1,13 @@
-//! [`Summarizing`]: a snapshot of the messages to summarise.
+//! [`Summarizing`]: a snapshot of the messages to summarize.
 
 use std::fmt;
 
 use super::format::{self, Format};
 use crate::message::Message;
 
-/// A snapshot of the messages to summarise.
+/// A snapshot of the messages to summarize.
 ///
-/// Give its text to a summariser, and pass the summary with this snapshot to
+/// Give its text to a summarizer, and pass the summary with this snapshot to
 /// [`add_summary`](crate::MessagesManager::add_summary). [`for_model`](Self::for_model) writes the text for a model:
 /// nothing that a caller says can change its structure. `to_string()` and [`format`](Self::format) write it for people,
 /// and for prompts that need another format.
@@ -28,7 +28,7 @@ impl Summarizing {
         self.previous.as_ref()
     }
 
-    /// Iterates over the user and assistant messages to summarise, in order and without fakes.
+    /// Iterates over the user and assistant messages to summarize, in order and without fakes.
     ///
     /// A summary should describe their [`heard_contents`](Message::heard_contents).
     pub fn messages(&self) -> impl Iterator<Item = &Message> {

@@ -1,4 +1,4 @@
-//! Takes the messages to summarise and inserts the finished summary.
+//! Takes the messages to summarize and inserts the finished summary.
 
 use std::num::NonZeroU32;
 
@@ -6,10 +6,10 @@ use super::{Entry, ManagerError, MessagesManager, Refusal, Summarizing};
 use crate::message::{Message, MessageId, MessageWrapper, Position, Role, Text, is_blank};
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Returns the messages that can be summarised now, or `None` if there are none.
+    /// Returns the messages that can be summarized now, or `None` if there are none.
     ///
     /// Leaves out the caller's last, unanswered message and everything from the first open tool call on. The result is a
-    /// copy with shared texts, so the call continues while it is summarised.
+    /// copy with shared texts, so the call continues while it is summarized.
     pub fn summarizing(&self) -> Option<Summarizing> {
         self.summarizing_keeping(0)
     }

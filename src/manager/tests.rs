@@ -32,7 +32,7 @@ pub(super) fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "lookup", Value::Null).unwrap()
 }
 
-pub(super) fn summarise(manager: &mut Manager) {
+pub(super) fn summarize(manager: &mut Manager) {
     let summarizing = manager.summarizing().unwrap();
     manager.add_summary("S", &summarizing).unwrap();
 }
@@ -85,7 +85,7 @@ fn assistant_message_after_summary_gets_a_fake_opener() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
-    summarise(&mut manager);
+    summarize(&mut manager);
     assert_eq!(window(&manager), Vec::<String>::new());
     manager.add_assistant("c").unwrap();
     assert_eq!(list(&manager), ["user: a", "assistant: b", "summary: S", "user: ...", "assistant: c"]);
@@ -138,7 +138,7 @@ fn changes_exclude_a_last_message_that_may_grow() {
     assert!(manager.changes(LastMessage::Exclude).is_empty());
     manager.add_assistant("b").unwrap();
     assert_eq!(manager.changes(LastMessage::Exclude).len(), 1);
-    summarise(&mut manager);
+    summarize(&mut manager);
     // Nothing merges into a message that a summary covers.
     assert_eq!(manager.changes(LastMessage::Exclude).len(), 3);
 }
@@ -209,7 +209,7 @@ fn user_messages_around_unheard_answer_become_one() {
     assert_eq!(window(&manager), ["user: a + c"]);
     let merged = manager.messages().next().unwrap();
     assert!(merged.metadata().has(Attribute::Merged));
-    // The first question is unanswered, so nothing can be summarised.
+    // The first question is unanswered, so nothing can be summarized.
     assert_eq!(manager.summarizing(), None);
 }
 
@@ -336,7 +336,7 @@ fn results_without_matching_call_are_refused() {
 }
 
 #[test]
-fn call_and_result_are_summarised_together() {
+fn call_and_result_are_summarized_together() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
@@ -346,7 +346,7 @@ fn call_and_result_are_summarised_together() {
     assert_eq!(covered(&manager), Some(2));
     manager.add_user("hello?").unwrap();
     manager.add_assistant("one moment").unwrap();
-    assert_eq!(covered(&manager), Some(2), "messages from an open call on are not summarised");
+    assert_eq!(covered(&manager), Some(2), "messages from an open call on are not summarized");
     manager.add_user(call("c1").success(["1"])).unwrap();
     assert_eq!(covered(&manager), Some(2), "the result is unanswered");
     manager.add_assistant("d").unwrap();
@@ -391,8 +391,8 @@ fn summary_covers_only_messages_it_has_read() {
 fn summary_record_size_is_independent_of_coverage() {
     let record = |turns: usize| {
         let mut manager = Manager::new();
-        summarise_after(&mut manager, 1);
-        summarise_after(&mut manager, turns);
+        summarize_after(&mut manager, 1);
+        summarize_after(&mut manager, turns);
         let summary = manager.last_summary().unwrap();
         assert_eq!(manager.summary_ids(&summary.id()).len(), 1 + 2 * turns);
         let record = Record::from(summary.message().clone());
@@ -402,12 +402,12 @@ fn summary_record_size_is_independent_of_coverage() {
     assert_eq!(record(5_000) - record(2), "10001".len() - "5".len());
 }
 
-fn summarise_after(manager: &mut Manager, turns: usize) {
+fn summarize_after(manager: &mut Manager, turns: usize) {
     for _ in 0..turns {
         manager.add_user("a").unwrap();
         manager.add_assistant("b").unwrap();
     }
-    summarise(manager);
+    summarize(manager);
 }
 
 #[test]

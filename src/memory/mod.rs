@@ -1,6 +1,6 @@
 //! The memory: the text in the prompt that replaces turns outside the window.
 //!
-//! Owns the summarisers, the facts, the history of tool calls, and the text of the memory. Calls a model only when a
+//! Owns the summarizers, the facts, the history of tool calls, and the text of the memory. Calls a model only when a
 //! summary is requested, and never changes a conversation.
 
 mod covered;

@@ -1,4 +1,4 @@
-//! [`Policy`]: when to summarise, and where to cut the window. Pure functions: no I/O, no clock, no state.
+//! [`Policy`]: when to summarize, and where to cut the window. Pure functions: no I/O, no clock, no state.
 //!
 //! Owns the limits of the window and the estimates of tokens. The manager owns turn starts and possible cuts.
 
@@ -21,9 +21,9 @@ pub(crate) use tokens::{CharacterEstimator, TokenEstimator, Tokens};
 use crate::manager::{Cut, MessagesManager, Summarizing};
 use crate::message::{Message, MessageWrapper};
 
-/// When to summarise, and how much of the window to keep.
+/// When to summarize, and how much of the window to keep.
 ///
-/// A policy has a low and a high mark in tokens, in messages, or in both. A window above any high mark is summarised down
+/// A policy has a low and a high mark in tokens, in messages, or in both. A window above any high mark is summarized down
 /// to all low marks, but at least the last [`keep_turns`](Self::with_keep_turns) turns stay. The gap between the marks
 /// prevents a summary at every turn.
 ///
@@ -76,7 +76,7 @@ impl Default for Policy {
 
 impl Policy {
     /// Sets the low and the high mark in tokens; `None` removes them. A low mark above the high one is lowered to it. A
-    /// policy without any marks never summarises.
+    /// policy without any marks never summarizes.
     #[must_use]
     pub fn with_tokens(mut self, marks: impl Into<Option<RangeInclusive<u64>>>) -> Self {
         self.tokens = marks.into().map(|marks| Marks::new(Tokens::new(*marks.start()), Tokens::new(*marks.end())));
@@ -130,10 +130,10 @@ impl Policy {
     }
 
     /// Sets the prices of the model that answers, so that a summary waits while it costs more than it saves. `None`, the
-    /// default, summarises as soon as a window is above a high mark.
+    /// default, summarizes as soon as a window is above a high mark.
     ///
     /// A summary makes each request smaller, but after it the provider writes the memory and the rest of the window to its
-    /// cache again. So a window above a high mark is not summarised until reading the covered messages from the cache has
+    /// cache again. So a window above a high mark is not summarized until reading the covered messages from the cache has
     /// cost as much as this writing will. If the call continues at its pace, this interval costs least. The price of the
     /// summary itself does not count. Limits of the window and of the budget still apply.
     #[must_use]
@@ -142,7 +142,7 @@ impl Policy {
         self
     }
 
-    /// Returns the messages to summarise, by an estimate of the tokens of each message of the window.
+    /// Returns the messages to summarize, by an estimate of the tokens of each message of the window.
     ///
     /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
     /// save less than a quarter of the gap between the marks.

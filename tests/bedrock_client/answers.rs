@@ -59,7 +59,7 @@ async fn summary_arrives_in_one_piece() {
     bedrock.reply(ScriptedReply::text("The caller waits for parcel 17.").usage(12, 7));
     let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE));
     let mut request = question();
-    request.system = vec!["Summarise the call.".into()];
+    request.system = vec!["Summarize the call.".into()];
     let events = ask(&model, request).await.unwrap();
     let expected = [text("The caller waits for parcel 17."), ModelEvent::Stop(StopReason::EndTurn), usage(12, 0, 0, 7)];
     assert_eq!(events, expected);

@@ -68,7 +68,7 @@ async fn message_that_may_quote_the_request_is_left_out() {
     let shown = [
         "the model's provider refused the request: ValidationException, status 400, request fake-2: \"… Input is too \
          long …\" (rule too-long, seen 2026-09-18, https://github.com/aws-solutions-library-samples/\
-         accelerated-intelligent-document-processing-on-aws/pull/998): the prompt is too long for the model; summarise \
+         accelerated-intelligent-document-processing-on-aws/pull/998): the prompt is too long for the model; summarize \
          earlier",
         "the model cannot be used; check credentials, access and model id: ValidationException, status 400, request \
          fake-3: \"… model identifier is invalid …\" (rule model-id, https://docs.aws.amazon.com/bedrock/latest/userguide/\

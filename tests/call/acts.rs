@@ -315,7 +315,7 @@ fn redacting() -> WriterSettings {
 const NADIA: &str = r#"{"name": "Nadia", "seat": 7}"#;
 
 #[tokio::test(start_paused = true)]
-async fn redacted_act_is_recognised_after_a_takeover() {
+async fn redacted_act_is_recognized_after_a_takeover() {
     // By its seat, whatever the name.
     let by_seat = |tool: Tool| {
         let seat = |arguments: &Value| serde_json::to_value(arguments).unwrap()["seat"].clone();

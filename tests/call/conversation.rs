@@ -47,7 +47,7 @@ async fn live_call_is_found_among_conversations() {
     assert_eq!(CallBuilder::of(&conversation).open().unwrap_err().kind(), InUse);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
-    assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
+    assert_eq!(conversation.continuation().request("Summarize the call.").prompt().await.unwrap(), "okay");
     let again = CallBuilder::of(&conversation).open().unwrap();
     turn(&again, "It is me again").await;
     assert!(!call.caller_started_speaking(call.now_ms()).is_applied(), "the first call is closed");

@@ -23,7 +23,7 @@ pub enum Op {
     /// Sets the heard text.
     Hear(Index, usize),
     /// Adds a summary that keeps this number of turns.
-    Summarise(usize),
+    Summarize(usize),
     /// Corrects the time of a message.
     Move(Index, i64),
     /// Moves the clock, possibly back.
@@ -58,7 +58,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         2 => Just(Op::Call),
         3 => (index(), text()).prop_map(|(call, text)| Op::Answer(call, text)),
         2 => (index(), 0usize..6).prop_map(|(message, bytes)| Op::Hear(message, bytes)),
-        2 => (0usize..2).prop_map(Op::Summarise),
+        2 => (0usize..2).prop_map(Op::Summarize),
         1 => (index(), 0i64..30).prop_map(|(message, ms)| Op::Move(message, ms)),
         6 => (-3i64..5).prop_map(Op::Tick),
     ]
@@ -118,7 +118,7 @@ pub fn apply(fixture: &Fixture, conversation: &Conversation, op: &Op) {
                             drop(manager.entry(&id).unwrap().set_heard(heard));
                         }
                     }
-                    Op::Summarise(turns) => {
+                    Op::Summarize(turns) => {
                         if let Some(summarizing) = manager.summarizing_keeping(*turns) {
                             manager.add_summary("ab.", &summarizing).unwrap();
                         }

@@ -105,7 +105,7 @@ fn snapshot_of_a_conversation_without_a_message_restores_it() {
 }
 
 #[test]
-fn messages_that_are_added_and_summarised_in_one_change_count() {
+fn messages_that_are_added_and_summarized_in_one_change_count() {
     let (conversations, _) = conversations();
     let conversation = conversations.get_or_create(&id("a"));
     say(&conversation, Role::User, "hi");

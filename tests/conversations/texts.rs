@@ -36,7 +36,7 @@ const CASES: [(&str, &str, bool); 22] = [
     ("i", "ı", false),
     ("istanbul", "İSTANBUL", false),
     ("İSTANBUL", "İstanbul", true),
-    // Texts are not normalised, so a letter matches without its combining accent.
+    // Texts are not normalized, so a letter matches without its combining accent.
     ("caf\u{e9}", "cafe\u{301}", false),
     ("cafe", "CAFE\u{301}", true),
     ("e\u{301}", "E\u{301}", true),

@@ -1,4 +1,4 @@
-//! All features together: conversations that are limited, forked, edited, summarised late and logged in the background.
+//! All features together: conversations that are limited, forked, edited, summarized late and logged in the background.
 //! Memory and log agree, and together they have every message.
 
 use std::sync::Arc;

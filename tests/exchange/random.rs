@@ -31,7 +31,7 @@ enum Op {
     Answer(Vec<(Index, Outcome)>, Option<String>),
     /// The caller breaks in.
     Hear(usize),
-    Summarise,
+    Summarize,
     /// Time passes.
     Wait(i64),
 }
@@ -150,7 +150,7 @@ fn op(tools: bool) -> impl Strategy<Value = Op> {
         with_tools => (calls, option::of(text())).prop_map(|(calls, after)| Op::Call(calls, after)),
         with_tools => (answers, option::of(text())).prop_map(|(answers, also)| Op::Answer(answers, also)),
         1 => (0usize..12).prop_map(Op::Hear),
-        1 => Just(Op::Summarise),
+        1 => Just(Op::Summarize),
         2 => prop_oneof![1..2_000i64, Just(86_400_000)].prop_map(Op::Wait),
     ]
 }
@@ -216,7 +216,7 @@ impl Play {
                     drop(entry.set_heard(Heard::bytes(bytes, HeardSource::Estimate)));
                 }
             }
-            Op::Summarise => {
+            Op::Summarize => {
                 if let Some(summarizing) = self.manager.summarizing() {
                     self.manager.add_summary("They talked.", &summarizing).unwrap();
                 }

@@ -10,7 +10,7 @@ use verbale::log::{CallEnd, CallHeader, CallId, CallLog, CallQuery, LogWriter, M
 use verbale::{LastMessage, ToolCall, Value};
 
 use super::history::Manager;
-use super::{id, list, summarise};
+use super::{id, list, summarize};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(30);
@@ -38,12 +38,12 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
     let lookup = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     source.add_assistant("Hello!").unwrap();
     source.add_user("u0").unwrap();
-    summarise(&mut source, "S0");
+    summarize(&mut source, "S0");
     source.add_assistant(lookup.clone()).unwrap();
     source_log.submit(&mut source, LastMessage::Include).unwrap();
     source.add_user(lookup.success(["yes"])).unwrap();
     source.add_assistant("a1").unwrap();
-    summarise(&mut source, "S1");
+    summarize(&mut source, "S1");
     source.add_user("u2").unwrap();
     source_log.submit(&mut source, LastMessage::Exclude).unwrap();
 

@@ -39,7 +39,7 @@ fn id(manager: &Manager, place: usize) -> MessageId {
     manager.meta_messages()[place].id()
 }
 
-fn summarise(manager: &mut Manager, text: &str) {
+fn summarize(manager: &mut Manager, text: &str) {
     let summarizing = manager.summarizing().unwrap();
     manager.add_summary(text, &summarizing).unwrap();
 }

@@ -5,7 +5,7 @@ use verbale::log::CallEnd;
 use verbale::{LastMessage, MessageId, MessageWrapper, Record};
 
 use super::history::{Done, Manager, World, history};
-use super::{id, list, shown, summaries, summarise, tool_call, window};
+use super::{id, list, shown, summaries, summarize, tool_call, window};
 
 fn call(turns: usize) -> Manager {
     let mut manager = Manager::new();
@@ -98,7 +98,7 @@ fn pruning_does_not_empty_the_window() {
     assert_eq!(list(&manager), ["user: u1", "assistant: a1"]);
     assert_eq!(manager.prune(0), 0);
     assert_eq!(manager.messages().count(), 2);
-    summarise(&mut manager, "S");
+    summarize(&mut manager, "S");
     assert_eq!(manager.prune_logged(0), 2, "the log has what the summary covers");
     assert_eq!(list(&manager), ["summary: S"]);
     assert!(manager.to_string().contains("[released] 4 messages that left memory"));
@@ -110,12 +110,12 @@ fn pruning_does_not_empty_the_window() {
 #[test]
 fn pruning_keeps_last_summary_and_later_messages() {
     let mut manager = call(2);
-    summarise(&mut manager, "first");
+    summarize(&mut manager, "first");
     for turn in 2..4 {
         manager.add_user(format!("u{turn}")).unwrap();
         manager.add_assistant(format!("a{turn}")).unwrap();
     }
-    summarise(&mut manager, "second");
+    summarize(&mut manager, "second");
     manager.add_user("u4").unwrap();
     assert_eq!(manager.prune(8), 2);
     assert_eq!(manager.prune(6), 2);
@@ -178,7 +178,7 @@ fn fork_of_pruned_source_has_the_remaining_messages() {
 #[test]
 fn fork_that_needs_pruned_messages_is_refused() {
     let mut manager = call(4);
-    summarise(&mut manager, "S");
+    summarize(&mut manager, "S");
     manager.add_user("u4").unwrap();
     manager.prune(6);
     assert_eq!(list(&manager)[..2], ["user: u2", "assistant: a2"]);

@@ -6,7 +6,7 @@ use verbale::message::ForkedFrom;
 use verbale::{LastMessage, MessageId, MessageWrapper};
 
 use super::history::Manager;
-use super::{id, list, shown, summaries, summarise, tool_call, window};
+use super::{id, list, shown, summaries, summarize, tool_call, window};
 
 /// The conversation and the last shared message of a mark.
 type Mark<'a> = (&'a str, Option<MessageId>);
@@ -79,7 +79,7 @@ fn summary_beyond_the_fork_point_is_not_in_the_fork() {
     source.add_user("u4").unwrap();
     let early = source.summarizing_keeping(3).unwrap(); // u0 to a1
     source.add_summary("first", &early).unwrap();
-    summarise(&mut source, "second");
+    summarize(&mut source, "second");
     assert_eq!(list(&source)[3..6], ["assistant: a1", "summary: first", "user: u2"]);
     assert_eq!(list(&source)[8..], ["assistant: a3", "summary: second", "user: u4"]);
 
@@ -98,7 +98,7 @@ fn summary_beyond_the_fork_point_is_not_in_the_fork() {
 #[test]
 fn summary_right_after_the_fork_point_stays() {
     let mut source = call();
-    summarise(&mut source, "S");
+    summarize(&mut source, "S");
     source.add_user("u4").unwrap();
     let (message, summary) = (id(&source, 7), id(&source, 8));
     for at in [message, summary] {
@@ -202,7 +202,7 @@ fn summaries_and_fakes_are_not_editable() {
     source.add_assistant(call.clone()).unwrap();
     let result = source.add_user(call.success(["yes"])).unwrap().id();
     source.add_assistant("a1").unwrap();
-    summarise(&mut source, "S");
+    summarize(&mut source, "S");
     let before = source.clone();
 
     let fork = source.edit(&instructions, "Be long.", "CA1").unwrap();

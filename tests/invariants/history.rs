@@ -42,7 +42,7 @@ pub enum Op {
         keep: usize,
     },
     /// Adds a summary of any earlier snapshot.
-    Summarise {
+    Summarize {
         taken: Index,
         text: String,
     },
@@ -122,7 +122,7 @@ pub fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(message, what)| Op::Set { message, what }),
         4 => (index(), prop::option::of(0usize..12)).prop_map(|(message, bytes)| Op::Hear { message, bytes }),
         4 => (0usize..3).prop_map(|keep| Op::Take { keep }),
-        4 => (index(), text()).prop_map(|(taken, text)| Op::Summarise { taken, text }),
+        4 => (index(), text()).prop_map(|(taken, text)| Op::Summarize { taken, text }),
         3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::TakeChanges),
         3 => (index(), any::<bool>(), any::<bool>())
             .prop_map(|(taken, reversed, acknowledged)| Op::Write { taken, reversed, acknowledged }),
@@ -140,7 +140,7 @@ pub fn history() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op(), 1..60)
 }
 
-/// A snapshot to summarise, with the messages at that time.
+/// A snapshot to summarize, with the messages at that time.
 #[derive(Debug, Clone)]
 pub struct Taken {
     pub summarizing: Summarizing,
@@ -180,7 +180,7 @@ pub struct World {
 pub enum Done {
     Accepted,
     Refused(ManagerError),
-    Summarised { taken: usize },
+    Summarized { taken: usize },
     Restored,
     Pruned(usize),
     Forked,
@@ -286,13 +286,13 @@ impl World {
                 }
                 Done::Nothing
             }
-            Op::Summarise { taken, text } => {
+            Op::Summarize { taken, text } => {
                 if self.taken.is_empty() {
                     return Done::Nothing;
                 }
                 let taken = taken.index(self.taken.len());
                 let summary = self.manager.add_summary(text.as_str(), &self.taken[taken].summarizing);
-                summary.map_or_else(Done::Refused, |_| Done::Summarised { taken })
+                summary.map_or_else(Done::Refused, |_| Done::Summarized { taken })
             }
             Op::TakeChanges(last) => {
                 self.changes.push(self.manager.changes(*last));

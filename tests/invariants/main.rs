@@ -123,7 +123,7 @@ proptest! {
         each_step(&ops, |before, after, done| {
             let hidden_before = covered(before);
             let hidden = covered(after);
-            let Done::Summarised { taken } = done else {
+            let Done::Summarized { taken } = done else {
                 match done {
                     // Pruned messages are no longer hidden, and a fork may lack some summaries.
                     Done::Pruned(_) | Done::Forked => prop_assert!(hidden.is_subset(&hidden_before)),
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn invariant_4_unanswered_messages_are_never_summarised(ops in history()) {
+    fn invariant_4_unanswered_messages_are_never_summarized(ops in history()) {
         each_step(&ops, |_, after, done| {
             let offered: HashSet<MessageId> = match after.manager.summarizing() {
                 Some(summarizing) => summarizing.messages().map(Message::id).collect(),
@@ -177,7 +177,7 @@ proptest! {
             }
             // A user message follows the cut.
             let mut later = after.messages().filter(|m| m.role().is_spoken() && !m.is_fake() && !hidden.contains(&m.id()));
-            let cut = !offered.is_empty() || matches!(done, Done::Summarised { .. });
+            let cut = !offered.is_empty() || matches!(done, Done::Summarized { .. });
             if let Some(first) = later.next().filter(|_| cut) {
                 prop_assert_eq!(first.role(), Role::User);
             }

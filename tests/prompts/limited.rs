@@ -1,4 +1,4 @@
-//! Bedrock accepts every request of conversations that are limited, logged, summarised late and forked.
+//! Bedrock accepts every request of conversations that are limited, logged, summarized late and forked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ enum Event {
     Step(Step),
     Fork(Index),
     /// The pending summary is added, and another one starts.
-    Summarise,
+    Summarize,
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         8 => step().prop_map(Event::Step),
         1 => any::<Index>().prop_map(Event::Fork),
-        2 => Just(Event::Summarise),
+        2 => Just(Event::Summarize),
     ];
     prop::collection::vec(event, 1..30)
 }
@@ -83,7 +83,7 @@ proptest! {
                             (conversation, summarizing) = (fork, None);
                         }
                     }
-                    Event::Summarise => {
+                    Event::Summarize => {
                         let text = "They talk of a, b and c.";
                         if let Some(summarizing) = summarizing.take() {
                             let _ = conversation.change(|manager| manager.add_summary(text, &summarizing).map(drop)).unwrap();

@@ -11,7 +11,7 @@ use crate::log::{self as logs, endpoint};
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
 /// The assistant speaks the agent's segments. A caller who speaks before the agent has finished interrupts, and the rest
-/// counts as not heard. Old turns are summarised in the background, without a model. Each turn is logged to DynamoDB. At the end the
+/// counts as not heard. Old turns are summarized in the background, without a model. Each turn is logged to DynamoDB. At the end the
 /// call is read from the log and restored.
 ///
 /// The output has a line for each turn (time, messages in the window, speaker, words), the conversation, the last summary,
@@ -52,7 +52,7 @@ pub struct Arguments {
     pub file: Option<PathBuf>,
 }
 
-const AFTER_HELP: &str = r#"Formats of FILE, recognised by its content:
+const AFTER_HELP: &str = r#"Formats of FILE, recognized by its content:
   segments  JSON Lines, one speech segment each, with times in ms since the epoch:
             {"role":"caller","start_timestamp_ms":1744815823058,"duration_ms":900,"text":"hi there"}
             `role` is `agent` or `caller`. A segment with noise marks alone ([noise], <unk>) is no

@@ -17,7 +17,7 @@ pub enum Happening<'a> {
     BrokenIn(&'a BargeIn),
     /// A message was added. `window` has the messages that a model would get now.
     Added { event: &'a Event, window: &'a [types::Message] },
-    /// A task summarises `messages` messages while the call continues.
+    /// A task summarizes `messages` messages while the call continues.
     SummaryBegun { messages: usize },
     /// A summary was added, and `window` messages remain in the window.
     Summarized { summary: &'a Message, summary_ids: &'a [MessageId], window: usize },

@@ -43,7 +43,7 @@ pub struct Ended {
     pub items: Vec<Item>,
 }
 
-/// Plays a call: adds its messages, summarises in the background, and logs each message once its turn is over.
+/// Plays a call: adds its messages, summarizes in the background, and logs each message once its turn is over.
 pub async fn play(
     script: &Script,
     options: Options,

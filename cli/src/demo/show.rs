@@ -31,12 +31,12 @@ impl<W: Write> Observer for Show<W> {
             Happening::BrokenIn(barge_in) => self.broken_in(barge_in),
             Happening::Added { event, window } => self.added(event, window.len()),
             Happening::SummaryBegun { messages } => {
-                self.note(&format!("{} are being summarised; the call goes on", count(messages as u64, "message")))
+                self.note(&format!("{} are being summarized; the call goes on", count(messages as u64, "message")))
             }
             Happening::Summarized { summary, window, .. } => {
                 let characters = texts_of(summary).chars().count();
                 let left = count(window as u64, "message");
-                self.note(&format!("summarised in {characters} characters; {left} left in the window"))
+                self.note(&format!("summarized in {characters} characters; {left} left in the window"))
             }
             Happening::NotSummarized { why } => self.note(&format!("no summary: {why}")),
             Happening::Logged(_) => Ok(()),

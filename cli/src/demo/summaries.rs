@@ -24,14 +24,14 @@ pub struct Summaries {
 pub enum Summary {
     /// The summary was added to the list.
     Added(Message),
-    /// The summariser failed; the messages stay in the window.
+    /// The summarizer failed; the messages stay in the window.
     Failed(ModelError),
-    /// The summarised messages have changed meanwhile; they stay in the window.
+    /// The summarized messages have changed meanwhile; they stay in the window.
     Stale(ManagerError),
 }
 
 impl Summaries {
-    /// Uses the extractive summariser, which needs no model. A model's summariser implements the same trait.
+    /// Uses the extractive summarizer, which needs no model. A model's summarizer implements the same trait.
     pub fn new(above: NonZeroUsize, keep_turns: usize) -> Self {
         Self { summarizer: Arc::new(ExtractiveSummarizer::default()), above, keep_turns, running: None }
     }

@@ -74,7 +74,7 @@ fn played_calls_lose_nothing_and_are_restored() {
 }
 
 #[test]
-fn constantly_summarised_calls_lose_nothing_and_are_restored() {
+fn constantly_summarized_calls_lose_nothing_and_are_restored() {
     check_all(&["--summarize-above", "1", "--keep-turns", "0"], 1);
 }
 
@@ -336,9 +336,9 @@ fn output_has_a_line_for_each_turn() {
     01:02.8      11  user       No, we come with my brother's van now, it is 2 metres 30 high.
     01:08.8      12  assistant  A van up to 2 metres 50 goes on the upper deck, at the same price. Plea…
     01:20.1      13  user       One moment, it is K L 3 0 5 T.
-                     -- 9 messages are being summarised; the call goes on
+                     -- 9 messages are being summarized; the call goes on
     01:24.4      14  assistant  K L 3 0 5 T, I have noted that. Shall I send the new ticket by text mes…
-                     -- summarised in 748 characters; 4 messages left in the window
+                     -- summarized in 748 characters; 4 messages left in the window
     01:32.6       5  user       By e-mail please, to the address that you have.
     01:36.6       6  assistant  It is on its way. Is there anything else that I can do for you?
     01:42.8       7  user       Does the ten thirty ferry have a cafe on board? My mother is 81 and lik…

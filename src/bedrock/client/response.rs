@@ -101,7 +101,7 @@ mod tests {
         let too_long = "ValidationException, status 400, request r-1: \"… Input is too long …\" (rule too-long, seen \
                         2026-09-18, https://github.com/aws-solutions-library-samples/\
                         accelerated-intelligent-document-processing-on-aws/pull/998): the prompt is too long for the model; \
-                        summarise earlier";
+                        summarize earlier";
         let wrong_id = "ValidationException, status 400, request r-1: \"… model identifier is invalid …\" (rule model-id, \
                         https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html): check \
                         the model id and the region";

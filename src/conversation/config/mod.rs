@@ -159,7 +159,7 @@ impl Config {
         Self { max_result_bytes: Some(bytes), ..self }
     }
 
-    /// Sets the policy: when to summarise, and how many turns stay in the window.
+    /// Sets the policy: when to summarize, and how many turns stay in the window.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         Self { policy: Some(policy), ..self }
@@ -178,14 +178,14 @@ impl Config {
         Self { fact_finder: Some(Arc::new(finder)), ..self }
     }
 
-    /// Sets the summariser; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails or takes longer
+    /// Sets the summarizer; [`ExtractiveSummarizer`] by default, which also replaces a summarizer that fails or takes longer
     /// than 30 s.
     #[must_use]
     pub fn with_summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
         Self { summarizer: Some(Arc::new(summarizer)), ..self }
     }
 
-    /// Sets the pause after the summariser failed; 10 s by default. Each further failure doubles it, up to 5 min.
+    /// Sets the pause after the summarizer failed; 10 s by default. Each further failure doubles it, up to 5 min.
     #[must_use]
     pub fn with_summary_backoff(self, backoff: Duration) -> Self {
         Self { summary_backoff: Some(backoff), ..self }

@@ -60,7 +60,7 @@ const MAX_TEXT_BYTES: usize = 1_000;
 ///   the arguments of tool calls, titles, hints or custom data.
 /// - **Case.** Letters are compared by Unicode's [simple case
 ///   folding](https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt), character by character: `ß` matches `ẞ`
-///   but not `ss`, `σ` matches `ς` and `Σ`, and `i` matches neither `İ` nor `ı`. Texts are not normalised: `é` as one
+///   but not `ss`, `σ` matches `ς` and `Σ`, and `i` matches neither `İ` nor `ı`. Texts are not normalized: `é` as one
 ///   character does not match `e` with a combining accent. No character is a wildcard.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]

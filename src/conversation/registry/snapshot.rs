@@ -80,7 +80,7 @@ impl Conversations {
     pub fn export(&self) -> String {
         let mut lines = String::new();
         for conversation in self.list() {
-            // Serialising a record to JSON cannot fail.
+            // Serializing a record to JSON cannot fail.
             lines.push_str(&serde_json::to_string(&conversation.snapshot()).unwrap_or_default());
             lines.push('\n');
         }

@@ -64,7 +64,7 @@ fn set_of_another_writer_is_read_as_sorted_list() {
 }
 
 #[test]
-fn number_normalised_by_dynamodb_is_equal() {
+fn number_normalized_by_dynamodb_is_equal() {
     for (given, stored) in
         [("1E-130", format!("0.{}1", "0".repeat(129))), ("-1.50E40", format!("-15{}", "0".repeat(39)))]
     {

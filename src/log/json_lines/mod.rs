@@ -44,7 +44,7 @@ use lines::Lines;
 pub struct JsonLines {
     directory: PathBuf,
     fsync: bool,
-    // Serialises the threads of this process; file locks exclude other processes.
+    // Serializes the threads of this process; file locks exclude other processes.
     turn: Mutex<()>,
     clock: Arc<dyn Clock>,
 }

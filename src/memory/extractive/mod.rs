@@ -23,7 +23,7 @@ use transcript::{Speaker, Transcript};
 /// The text of a summary without facts. It is not copied into the next summary.
 const NOTHING: &str = "(nothing of note was said)";
 
-/// A summariser without a model: offline, deterministic, and faster than a millisecond for a usual call.
+/// A summarizer without a model: offline, deterministic, and faster than a millisecond for a usual call.
 ///
 /// It selects the clauses that hold the most important facts: outcomes of tool calls; then numbers, amounts, dates, ids
 /// and names; then wishes, promises and open questions. It writes them in the order of the call, one line per turn with
@@ -40,7 +40,7 @@ const NOTHING: &str = "(nothing of note was said)";
 /// and summaries do not nest. A caller's words are quoted, on one line, and without control or bidi characters, so they
 /// cannot imitate another speaker. A clause without new facts is left out.
 ///
-/// Wishes and promises are recognised in English only; numbers, ids, names and dates with digits in any language. It never
+/// Wishes and promises are recognized in English only; numbers, ids, names and dates with digits in any language. It never
 /// fails, and its text is never blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -78,12 +78,12 @@ impl ExtractiveSummarizer {
         Self { max_chars: chars, most_chars: chars, ..self }
     }
 
-    /// Creates a summariser whose longest summary fills a memory of this size.
+    /// Creates a summarizer whose longest summary fills a memory of this size.
     pub(crate) fn for_memory(memory: Tokens) -> Self {
         Self::within(usize::try_from(memory.get()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN))
     }
 
-    /// Creates a summariser of the talk, without tool calls, which the memory lists. Its summary of a long talk has at most
+    /// Creates a summarizer of the talk, without tool calls, which the memory lists. Its summary of a long talk has at most
     /// this many characters.
     pub(crate) fn within(room: usize) -> Self {
         Self { most_chars: room, is_of_talk: true, ..Self::default() }
@@ -102,7 +102,7 @@ impl ExtractiveSummarizer {
     /// Returns the maximum length of one turn.
     fn most_of(&self, speaker: Speaker) -> usize {
         match speaker {
-            // A summary by another summariser is one turn.
+            // A summary by another summarizer is one turn.
             Speaker::Earlier => MAX_TURN_CHARS.max(self.max_chars * 2 / 3),
             _ => MAX_TURN_CHARS,
         }

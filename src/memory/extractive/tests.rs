@@ -1,4 +1,4 @@
-//! The extractive summariser on recorded calls, over many rounds, and against hostile callers.
+//! The extractive summarizer on recorded calls, over many rounds, and against hostile callers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn next_summary(previous: &str, messages: impl Into<Vec<Message>>) -> String {
     ExtractiveSummarizer::default().summary(&Summarizing::new(Some(previous), messages.into()))
 }
 
-/// Summarises every 10 messages or a little more, at the start of a turn.
+/// Summarizes every 10 messages or a little more, at the start of a turn.
 fn rolling(messages: &[Message]) -> String {
     let says = |message: &Message| message.role() == Role::User && message.contents().texts().next().is_some();
     let mut rest = messages;
@@ -48,7 +48,7 @@ fn rolling(messages: &[Message]) -> String {
     previous.map(|summary| summary.contents().texts().map(|text| text.to_string()).collect()).unwrap_or_default()
 }
 
-/// Summarises a call in one step, and in rolling steps.
+/// Summarizes a call in one step, and in rolling steps.
 fn both(messages: &[Message]) -> [String; 2] {
     [summary_of(messages), rolling(messages)]
 }
@@ -394,7 +394,7 @@ fn open_calls_are_listed_in_order() {
 }
 
 #[test]
-fn long_history_is_summarised_within_the_limit() {
+fn long_history_is_summarized_within_the_limit() {
     let messages: Vec<Message> = (0..10_000)
         .map(|number| match number % 2 {
             0 => caller(format!("i would like to book flight {number} for my family and me")),
@@ -445,7 +445,7 @@ proptest! {
         }
         prop_assert!(!summary.chars().any(|c| c != '\n' && crate::message::is_invisible(c)), "{:?}", summary);
 
-        // Summarise again with nothing new: the result is a summary that is not longer.
+        // Summarize again with nothing new: the result is a summary that is not longer.
         let again = extractive.summary(&Summarizing::new(Some(message(Role::Summary, summary.as_str())), Vec::new()));
         prop_assert!(!is_blank(&again) && again.chars().count() <= chars, "{}", again);
     }

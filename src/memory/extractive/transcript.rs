@@ -13,7 +13,7 @@ use crate::memory::facts::says_yes_or_no;
 use crate::memory::one_line::one_line;
 use crate::message::{Content, Message, Role, ToolCall, ToolCallId, ToolResult};
 
-/// The speaker of a line. The next summary recognises lines by these labels.
+/// The speaker of a line. The next summary recognizes lines by these labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     Caller,
@@ -24,7 +24,7 @@ pub(super) enum Speaker {
     Attachment,
     /// Background that nobody said.
     Context,
-    /// A summary by another summariser.
+    /// A summary by another summarizer.
     Earlier,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Words {
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
-    /// Frequent words of languages that capitalise all nouns.
+    /// Frequent words of languages that capitalize all nouns.
     noun_languages: HashSet<&'static str>,
 }
 
@@ -72,7 +72,7 @@ impl Words {
         self.months.contains(word).then(|| entries("months").find_map(full)).flatten().map(|at| at + 1)
     }
 
-    /// Returns whether the words are of a language that capitalises all nouns.
+    /// Returns whether the words are of a language that capitalizes all nouns.
     pub fn capitalises_nouns<'a>(&self, words: impl Iterator<Item = &'a str>) -> bool {
         words.filter(|word| self.noun_languages.contains(word)).collect::<HashSet<_>>().len() >= 2
     }

@@ -210,7 +210,7 @@ impl Finding<'_> {
         self.add(at, length + nouns)
     }
 
-    /// Adds a name: capitalised words within a sentence, or several at its beginning.
+    /// Adds a name: capitalized words within a sentence, or several at its beginning.
     fn name(&mut self, at: usize) -> usize {
         let is_first = self.get(at).is_some_and(|token| token.is_first);
         let run = self.run(at, |token| token.is_capitalised() && token.is_word());

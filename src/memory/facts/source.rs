@@ -1,7 +1,7 @@
 //! [`Source`]: the values of a text, against which another text is checked.
 //!
 //! The check ignores values in which faithful summaries differ: counts up to 12 without a unit, the first word of a
-//! sentence unless a name follows, single capitalised words in languages that capitalise all nouns, and a year that the
+//! sentence unless a name follows, single capitalized words in languages that capitalize all nouns, and a year that the
 //! source omits. A sum or a product is accepted together with its terms.
 
 mod read;

@@ -28,7 +28,7 @@ impl Places {
         self.own.insert(id, place);
     }
 
-    /// Returns places that share all of these. Amortised O(1) over the inserted ones.
+    /// Returns places that share all of these. Amortized O(1) over the inserted ones.
     pub fn share(&mut self) -> Self {
         if !self.own.is_empty() {
             let mut last = std::mem::take(&mut self.own);

@@ -31,7 +31,7 @@ use crate::model::{Summarizer, Summary, SummaryFuture};
 /// - Short sentences in the third person: a summary that reads like words of the caller or of the assistant.
 const PROMPT: &str = include_str!("summary_prompt.md");
 
-/// A summariser that asks a language model.
+/// A summarizer that asks a language model.
 ///
 /// The instructions are in the system prompt. The conversation is one user message with the output of
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
@@ -61,7 +61,7 @@ const LEAST_BYTES: usize = 200;
 const BYTES_A_WORD: usize = 6;
 
 impl<M> ModelSummarizer<M> {
-    /// Creates a summariser that writes up to 3,000 bytes in the language of the caller, with a timeout of 20 s.
+    /// Creates a summarizer that writes up to 3,000 bytes in the language of the caller, with a timeout of 20 s.
     pub fn new(model: M) -> Self {
         Self { model, prompt: PROMPT.into(), language: None, max_bytes: 3_000, timeout: Duration::from_secs(20) }
     }

@@ -16,7 +16,7 @@ pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// The most levels of lists and maps in one attribute. The item itself is one more level.
 const MAX_LEVELS: usize = 31;
 
-/// A value in the JSON form of DynamoDB. [`check`](Self::check) normalises numbers. Bytes stay in base64.
+/// A value in the JSON form of DynamoDB. [`check`](Self::check) normalizes numbers. Bytes stay in base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Attribute {
     S(String),
@@ -60,7 +60,7 @@ impl Attribute {
         if let Self::N(text) = self { Some(text) } else { None }
     }
 
-    /// Refuses every value that DynamoDB refuses, and normalises numbers.
+    /// Refuses every value that DynamoDB refuses, and normalizes numbers.
     pub fn check(&mut self) -> Result<(), ServiceError> {
         self.check_within(MAX_LEVELS)
     }
@@ -76,11 +76,11 @@ impl Attribute {
             Self::S(_) | Self::Bool(_) => Ok(()),
             Self::Null(true) => Ok(()),
             Self::Null(false) => Err(ServiceError::invalid("Null attribute value types must have the value of true")),
-            Self::N(number) => normalise(number),
+            Self::N(number) => normalize(number),
             Self::B(bytes) => decoded(bytes).map(drop),
             Self::Strings(texts) => no_duplicates(texts, "An string set  may not be empty"),
             Self::Numbers(numbers) => {
-                numbers.iter_mut().try_for_each(normalise)?;
+                numbers.iter_mut().try_for_each(normalize)?;
                 no_duplicates(numbers, "An number set  may not be empty")
             }
             Self::Binaries(binaries) => {
@@ -147,7 +147,7 @@ pub fn item_bytes(item: &Item) -> usize {
     item.iter().map(|(name, attribute)| name.len() + attribute.bytes()).sum()
 }
 
-fn normalise(number: &mut String) -> Result<(), ServiceError> {
+fn normalize(number: &mut String) -> Result<(), ServiceError> {
     let is_plain = number.len() < 19
         && !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_digit())

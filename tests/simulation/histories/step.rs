@@ -19,7 +19,7 @@ impl World {
         match self.dice.below(200) {
             0..=119 => self.turn(index),
             120..=139 => self.learn(index),
-            140..=151 => self.summarise(index),
+            140..=151 => self.summarize(index),
             152..=161 => self.flush(process).await,
             162..=167 => self.kill_process(process).await,
             168..=173 => self.kill_task(process).await,
@@ -78,7 +78,7 @@ impl World {
         call.submit(speaker, last, &self.trace);
     }
 
-    fn summarise(&mut self, index: usize) {
+    fn summarize(&mut self, index: usize) {
         let call = &mut self.calls[index];
         let Some(owner) = call.owner.as_mut().filter(|owner| owner.call_end.is_none()) else { return };
         if self.dice.chance(0.5) {

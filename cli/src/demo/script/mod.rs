@@ -67,7 +67,7 @@ impl Script {
         Self::parse(Path::new("builtin.jsonl"), include_bytes!("../builtin.jsonl"))
     }
 
-    /// Reads a file in one of the two formats, which are recognised by content.
+    /// Reads a file in one of the two formats, which are recognized by content.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
         let bytes = std::fs::read(path).map_err(|error| ScriptError::unreadable(path, error))?;
         Self::parse(path, &bytes)
@@ -100,7 +100,7 @@ enum Format {
 }
 
 impl Format {
-    /// Recognises the format by the first JSON object: a whole chat, or the first segment.
+    /// Recognizes the format by the first JSON object: a whole chat, or the first segment.
     fn of(text: &str) -> Result<Self, Refused> {
         let mut objects = serde_json::Deserializer::from_str(text).into_iter::<BTreeMap<String, IgnoredAny>>();
         match objects.next() {

@@ -80,7 +80,7 @@ fn segment_without_words_is_no_message() {
 }
 
 #[test]
-fn recognised_text_is_used_only_without_corrected_text() {
+fn recognized_text_is_used_only_without_corrected_text() {
     assert_eq!(parsed(&segment("caller", 0, 1, "", "mm hmm")), Ok(vec![caller(0, 1, "mm hmm")]));
     assert_eq!(parsed(&segment("caller", 0, 1, " ", "[noise]")), Ok(vec![]));
     let without_asr = r#"{"role":"caller","start_timestamp_ms":0,"duration_ms":1,"text":"yes"}"#;

@@ -1,6 +1,6 @@
 //! The observed refusals of Bedrock: wording, date and source of each.
 //!
-//! [`validate`](crate::bedrock::validate()) uses these words, and the client recognises them by a part that never
+//! [`validate`](crate::bedrock::validate()) uses these words, and the client recognizes them by a part that never
 //! quotes the request. Sources are addresses without `https://`, most of them issues of `github.com`.
 
 mod access_and_texts;
@@ -45,7 +45,7 @@ pub(in crate::bedrock) enum Remedy {
 }
 
 const REPAIRED: &str = "`repair` prevents this; name a model with these rules in `BedrockSettings::with_base_model`";
-const TOO_LONG: &str = "the prompt is too long for the model; summarise earlier";
+const TOO_LONG: &str = "the prompt is too long for the model; summarize earlier";
 const MESSAGE: &str = "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html";
 
 const fn seen(rule: &'static str, part: &'static str, seen: &'static str, source: &'static str) -> Refusal {
