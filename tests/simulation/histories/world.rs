@@ -211,7 +211,7 @@ impl World {
                 call.promise(&at_home);
                 let incomplete = check::restored(call, &manager, &apart);
                 // The new owner promises no more than it was given.
-                for record in manager.records().into_iter().filter(|record| check::is_incomplete(record)) {
+                for record in manager.records().into_iter().filter(check::is_incomplete) {
                     call.accepted.entry(check::key_of(&record)).or_default().push(record);
                 }
                 self.trace.count("message resumed without a content", incomplete);
