@@ -8,7 +8,10 @@ mod workload;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use verbale::exchange::{ImportOptions, chat, converse, json_lines, openai, versioned};
+use verbale::exchange::{
+    ImportOptions, export_chat, export_converse, export_json_lines, export_openai, export_versioned, import_chat,
+    import_converse, import_json_lines, import_openai, import_versioned,
+};
 use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 use workload::Words;
 
@@ -169,37 +172,37 @@ fn exchange(c: &mut Criterion) {
         c,
         "openai",
         &manager,
-        |manager| openai::export(manager).text,
-        |text| openai::import(text, &ImportOptions::default()).unwrap(),
+        |manager| export_openai(manager).text,
+        |text| import_openai(text, &ImportOptions::default()).unwrap(),
     );
     format::<plain_converse::Request>(
         c,
         "converse",
         &manager,
-        |manager| converse::export(manager).text,
-        |text| converse::import(text, &ImportOptions::default()).unwrap(),
+        |manager| export_converse(manager).text,
+        |text| import_converse(text, &ImportOptions::default()).unwrap(),
     );
     format::<plain_versioned::List>(
         c,
         "versioned",
         &manager,
-        |manager| versioned::export(manager).text,
-        |text| versioned::import(text, &ImportOptions::default()).unwrap(),
+        |manager| export_versioned(manager).text,
+        |text| import_versioned(text, &ImportOptions::default()).unwrap(),
     );
     // Without tools and instructions.
     format::<Vec<plain_chat::Message>>(
         c,
         "chat",
         &manager,
-        |manager| chat::export([("default", manager)]).text,
-        |text| chat::import(text, &ImportOptions::default()).unwrap().swap_remove(0).1,
+        |manager| export_chat([("default", manager)]).text,
+        |text| import_chat(text, &ImportOptions::default()).unwrap().swap_remove(0).1,
     );
     lines(c, &manager);
 }
 
 /// Measures JSON Lines. The baseline reads and writes one line after another.
 fn lines(c: &mut Criterion, manager: &Manager) {
-    let text = json_lines::export(manager).text;
+    let text = export_json_lines(manager).text;
     let read = |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let values: Vec<serde_json::Value> = read(&text);
     let size = Throughput::Bytes(u64::try_from(text.len()).unwrap());
@@ -209,14 +212,14 @@ fn lines(c: &mut Criterion, manager: &Manager) {
     group.bench_function("floor_value", |b| {
         b.iter(|| values.iter().map(|value| serde_json::to_string(value).unwrap() + "\n").collect::<String>());
     });
-    group.bench_function("verbale", |b| b.iter(|| json_lines::export(manager).text));
+    group.bench_function("verbale", |b| b.iter(|| export_json_lines(manager).text));
     group.finish();
 
     let mut group = c.benchmark_group("json_lines_in");
     group.throughput(size);
     group.bench_function("floor_value", |b| b.iter(|| read(&text)));
     group.bench_function("verbale", |b| {
-        b.iter(|| json_lines::import::<PlainMessage>(&text, &ImportOptions::default()).unwrap())
+        b.iter(|| import_json_lines::<PlainMessage>(&text, &ImportOptions::default()).unwrap())
     });
     group.finish();
 }

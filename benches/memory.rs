@@ -29,7 +29,7 @@ use verbale::call::{CallBuilder, CallSession};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
 use verbale::model::{Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason};
 use verbale::policy::Policy;
-use verbale::{LastMessage, MessagesManager, PlainMessage, Prune};
+use verbale::{LastMessage, MessagesManager, PlainMessage};
 
 use elsewhere::Elsewhere;
 use workload::{Conversation, Floor, KEEP_TURNS, SUMMARISE_ABOVE, Words, play};
@@ -113,7 +113,7 @@ impl Conversation for Released {
 
     fn summarise(&mut self, summary: &str) {
         self.0.summarise(summary);
-        self.0.prune(0, Prune::Logged);
+        self.0.prune_logged(0);
     }
 
     fn live(&self) -> usize {
@@ -126,7 +126,7 @@ fn hold_live(&(calls, turns): &(u64, u64)) {
     runtime.block_on(async {
         let words = Arc::new(Words::new());
         let (writer, task) = LogWriter::new(Arc::new(Elsewhere::default()), WriterSettings::default());
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         // The first call creates what all calls share.
         let first = live(&words, &writer, calls, 40).await;
         let before = resident_bytes();

@@ -39,7 +39,7 @@ async fn query_conversations() -> Outcome<()> {
     create_table(&client, "verbale").await?; // on AWS: infra/
     let log: Arc<dyn CallLog> = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let conversations = Arc::new(Conversations::new().with_history_limit(LIMIT).with_log(log.clone()));
     let started_ms = SystemClock.now_ms();
 

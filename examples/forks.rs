@@ -32,7 +32,7 @@ async fn fork_a_call() -> Outcome<()> {
     create_table(&client, "verbale").await?; // on AWS: infra/
     let log = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let start_log = |conversation: &Conversation| -> Outcome<()> {
         let header = CallHeader::new(conversation.id().clone(), SystemClock.now_ms())?;
         conversation.log(writer.open(header)?);

@@ -57,7 +57,7 @@ mod turn;
 
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
-pub use manager::{Entry, Format, LastMessage, LeftOut, ManagerError, MessagesManager, Prune, Summarizing};
+pub use manager::{Entry, Format, LastMessage, LeftOut, ManagerError, MessagesManager, Summarizing};
 pub use message::{
     Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,
     PlainMessage, Record, Role, Timing, ToolCall, ToolResult, Value,

@@ -35,7 +35,7 @@ async fn logged(summaries: bool) {
     let (client, count) = counted(&crate::new_client().await);
     let log = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
 
     let mut calls: Vec<(Manager, CallWriter)> = (0..CALLS)
         .map(|call| (Manager::new(), writer.open(CallHeader::new(call_id(call), START_MS).unwrap()).unwrap()))

@@ -78,7 +78,7 @@ async fn through_writer(words: &Words, parallel: usize) -> f64 {
     let log = Arc::new(DynamoLog::new(crate::new_client().await));
     let settings = WriterSettings::default().with_parallel(parallel).with_linger(Duration::ZERO);
     let (writer, task) = LogWriter::new(log, settings);
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let mut calls = calls(words);
     let start = Instant::now();
     let mut count = 0;

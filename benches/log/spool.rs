@@ -65,7 +65,7 @@ fn fill(path: &Path, megabytes: usize) {
     let settings = WriterSettings::default().with_spool(open(path).0).with_limits(usize::MAX, usize::MAX);
     let runtime = crate::runtime();
     let (writer, task) = LogWriter::new(Arc::new(Null { is_away: true }), settings);
-    runtime.spawn(task.run());
+    runtime.spawn(task);
     let calls = megabytes * CALLS_PER_MB;
     let text = "is there an appointment on friday? ".repeat(24);
     for call in 0..calls {
@@ -91,7 +91,7 @@ fn drain(path: &Path) {
     for is_away in [true, false] {
         let settings = WriterSettings::default().with_spool(spool.clone());
         let (writer, task) = LogWriter::new(Arc::new(Null { is_away }), settings);
-        let task = runtime.spawn(task.run());
+        let task = runtime.spawn(task);
         let start = Instant::now();
         let unstored = runtime.block_on(writer.flush(Duration::from_secs(if is_away { 10 } else { 3_600 })));
         println!(

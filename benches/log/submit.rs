@@ -36,7 +36,7 @@ pub fn print() {
 fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_healthy: bool) -> [f64; 4] {
     let runtime = crate::runtime();
     let (writer, task) = LogWriter::new(log, settings);
-    let task = runtime.spawn(task.run());
+    let task = runtime.spawn(task);
     let mut calls: Vec<(MessagesManager<PlainMessage>, CallWriter)> = (0..CALLS)
         .map(|call| (MessagesManager::new(), writer.call(WriterLease::from(CallId::new(format!("{call}")).unwrap()))))
         .collect();

@@ -89,7 +89,7 @@ pub fn system() -> SystemContentBlock {
 /// Returns a writer to a log outside this process.
 pub fn log() -> LogWriter {
     let (writer, task) = LogWriter::new(Arc::new(Elsewhere::default()), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     writer
 }
 

@@ -230,11 +230,11 @@ impl Written {
                 return rows(call_id, &conversation).try_for_each(|row| row_of_csv(out, &row));
             }
             Format::Records => return Ok(()),
-            Format::JsonLines => exchange::json_lines::export(&conversation),
-            Format::Chat => exchange::chat::export([(call_id.as_str(), &conversation)]),
-            Format::Converse => exchange::converse::export(&conversation),
-            Format::Openai => exchange::openai::export(&conversation),
-            Format::Versioned => exchange::versioned::export(&conversation),
+            Format::JsonLines => exchange::export_json_lines(&conversation),
+            Format::Chat => exchange::export_chat([(call_id.as_str(), &conversation)]),
+            Format::Converse => exchange::export_converse(&conversation),
+            Format::Openai => exchange::export_openai(&conversation),
+            Format::Versioned => exchange::export_versioned(&conversation),
         };
         write(out, &export)
     }

@@ -139,13 +139,13 @@ impl Arguments {
                     .collect::<Result<_, _>>()?;
                 MessagesManager::restore(records).map_err(|error| failed(&error))
             }
-            Format::JsonLines => exchange::json_lines::import(text, &options).map_err(not_imported),
-            Format::Converse => exchange::converse::import(text, &options).map_err(not_imported),
-            Format::Openai => exchange::openai::import(text, &options).map_err(not_imported),
-            Format::Anthropic => exchange::anthropic::import(text, &options).map_err(not_imported),
-            Format::Versioned => exchange::versioned::import(text, &options).map_err(not_imported),
+            Format::JsonLines => exchange::import_json_lines(text, &options).map_err(not_imported),
+            Format::Converse => exchange::import_converse(text, &options).map_err(not_imported),
+            Format::Openai => exchange::import_openai(text, &options).map_err(not_imported),
+            Format::Anthropic => exchange::import_anthropic(text, &options).map_err(not_imported),
+            Format::Versioned => exchange::import_versioned(text, &options).map_err(not_imported),
             Format::Chat => {
-                let mut all = exchange::chat::import(text, &options).map_err(not_imported)?.into_iter();
+                let mut all = exchange::import_chat(text, &options).map_err(not_imported)?.into_iter();
                 match (all.next(), all.next()) {
                     (Some((_, conversation)), None) => Ok(conversation),
                     _ => Err(failed(&"it has not exactly one conversation")),

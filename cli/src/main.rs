@@ -17,6 +17,7 @@ mod partial;
 mod progress;
 mod redact;
 mod report;
+mod serve;
 mod show;
 mod spool;
 mod table;
@@ -59,6 +60,7 @@ enum Command {
     Spool(spool::SpoolCommand),
     DeadLetters(spool::DeadLettersCommand),
     Table(table::TableCommand),
+    Serve(serve::Arguments),
     Completions(Completions),
 }
 
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Command::Hold(hold) => run(Colours::Never, async |out| hold.run(out).await),
         Command::Release(release) => run(Colours::Never, async |out| release.run(out).await),
         Command::Sweep(sweep) => run(Colours::Never, async |out| sweep.run(out).await),
+        Command::Serve(arguments) => serve::run(arguments),
         Command::Completions(completions) => run(Colours::Never, async |out| completions.run(out)),
     }
 }

@@ -320,7 +320,7 @@ impl SpoolFile {
         }
         let spool = Arc::new(Spool::open(file, settings)?);
         let (writer, task) = LogWriter::new(log, WriterSettings::default().with_spool(spool));
-        Ok(Opened { writer, task: tokio::spawn(task.run()) })
+        Ok(Opened { writer, task: tokio::spawn(task) })
     }
 }
 

@@ -36,7 +36,7 @@ impl Log {
         let settings = WriterSettings::default().with_turn_wait(Duration::from_millis(500));
         let (writer, task) = LogWriter::new(log.clone(), settings);
         // The task ends after the last handle is dropped.
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let now_ms = pace.now_ms();
         let new_id = || format!("live-{}", MessageId::from(SystemIds.next_id(now_ms)));
         let call_id = CallId::new(resume.map_or_else(new_id, str::to_owned))?;

@@ -37,7 +37,7 @@ impl Log {
             }
         };
         let (writer, task) = LogWriter::new(Arc::new(log), WriterSettings::default());
-        Ok(Self { writer, task: tokio::spawn(task.run()) })
+        Ok(Self { writer, task: tokio::spawn(task) })
     }
 
     /// Stores everything and ends the writer. Returns the number of parts that are not stored.

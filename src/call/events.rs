@@ -57,7 +57,7 @@ impl CallEar {
         if self.is_closing {
             return Ok(Effect::ignored(Ignored::CLOSED));
         }
-        let Utterance { text, times, confidence } = utterance;
+        let Utterance { text, times, confidence, data } = utterance;
         if is_blank(&text) {
             self.speaking_since_ms = None;
             return Ok(Effect::ignored(Ignored::BLANK));
@@ -95,6 +95,9 @@ impl CallEar {
         entry.put_part_timing(Timing::ListenEnd, ended_ms);
         if let Some(confidence) = confidence.and_then(|confidence| Confidence::try_from(confidence).ok()) {
             entry.set_confidence(confidence);
+        }
+        for (key, value) in data {
+            entry.set_data(key, value)?;
         }
         self.is_doubtful = is_doubtful(entry.message(), &self.settings);
         self.last_words = words;

@@ -1,6 +1,6 @@
 //! [`DynamoLog`] as a [`CallLog`].
 
-use super::{DynamoLog, Layout};
+use super::DynamoLog;
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, Put, Span,
     WriterLease,
@@ -25,7 +25,7 @@ impl CallLog for DynamoLog {
     }
 
     fn stores_spans(&self) -> bool {
-        self.layout == Layout::Spans
+        self.has_spans
     }
 
     /// Stores the records in one item in either layout, because a call may have spans from a log with the other layout.

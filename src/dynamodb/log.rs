@@ -14,19 +14,6 @@ use crate::clock::{Clock, SystemClock};
 /// The maximum number of concurrent requests about one call, or one day.
 pub(super) const AT_ONCE: usize = 8;
 
-/// How a [`DynamoLog`] stores new messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Layout {
-    /// The messages of a turn are one item, up to 16 KB. This takes fewer requests and write units. The writer forms
-    /// the [spans](crate::log::Span).
-    #[default]
-    Spans,
-    /// Each message is an item, which a program without this library reads more easily. Without a
-    /// [spool](crate::log::Spool), a host that dies has lost fewer messages, because none waits for the end of its turn.
-    Messages,
-}
-
 /// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
 /// development.
 ///
@@ -40,7 +27,7 @@ pub enum Layout {
 #[derive(Clone)]
 pub struct DynamoLog {
     pub(super) db: TableClient,
-    pub(super) layout: Layout,
+    pub(super) has_spans: bool,
     pub(super) texts: Texts,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
@@ -51,7 +38,7 @@ impl DynamoLog {
     pub fn new(client: Client) -> Self {
         Self {
             db: TableClient::new(client),
-            layout: Layout::default(),
+            has_spans: true,
             texts: Texts::Compressed,
             day_shards: NonZeroU8::MIN,
             clock: Arc::new(SystemClock),
@@ -65,11 +52,16 @@ impl DynamoLog {
         self
     }
 
-    /// Sets how new messages are stored; [`Layout::Spans`] by default. Every log reads both layouts, and writes changes
+    /// Sets whether the new messages of a turn are one item; on by default. Every log reads both forms, and writes changes
     /// of a message to the item that holds it.
+    ///
+    /// An item of a turn has up to 16 KB. It takes fewer requests and write units. The writer forms the
+    /// [spans](crate::log::Span). Otherwise each message is an item, which a program without this library reads more
+    /// easily. Without a [spool](crate::log::Spool), a host that dies then loses fewer messages, because none waits for
+    /// the end of its turn.
     #[must_use]
-    pub fn with_layout(mut self, layout: Layout) -> Self {
-        self.layout = layout;
+    pub fn with_spans(mut self, has_spans: bool) -> Self {
+        self.has_spans = has_spans;
         self
     }
 
@@ -131,7 +123,7 @@ impl fmt::Debug for DynamoLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoLog")
             .field("table", &self.db.table)
-            .field("layout", &self.layout)
+            .field("has_spans", &self.has_spans)
             .field("texts", &self.texts)
             .field("day_shards", &self.day_shards)
             .finish()

@@ -81,4 +81,4 @@ pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureChange, TenureStep};
 pub(crate) use writer::Submitted;
-pub use writer::{CallWriter, Durability, LogWriter, Status, Unstored, WriterSettings, WriterTask};
+pub use writer::{CallWriter, Durability, LogWriter, Status, Unstored, WriterSettings};

@@ -52,7 +52,7 @@ pub(crate) use error::Refusal;
 pub use format::Format;
 pub(crate) use format::without_bytes;
 pub use left_out::LeftOut;
-pub use prune::Prune;
+pub(crate) use prune::Prune;
 pub(crate) use restore::Expected;
 pub use summarizing::Summarizing;
 

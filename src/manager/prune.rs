@@ -5,9 +5,8 @@ use crate::message::{MessageWrapper, Role};
 
 /// The messages that may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Prune {
-    /// Messages whose newest revision is [acknowledged](MessagesManager::acknowledge), so that the log has them.
+pub(crate) enum Prune {
+    /// Messages whose newest revision is acknowledged, so that the log has them.
     Logged,
     /// Any message. A message that is not logged is lost.
     Anything,
@@ -15,7 +14,7 @@ pub enum Prune {
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Removes the oldest messages from memory, system messages too, until about `keep` are left. Returns the number of
-    /// messages removed.
+    /// messages removed. A message that is not logged is lost; [`prune_logged`](Self::prune_logged) keeps it.
     ///
     /// It cuts only where a summary could end: a tool call leaves together with its result, the window still begins
     /// with a user message, and the last turn stays. The last summary and the messages after it stay too, so a
@@ -27,7 +26,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// removed tool calls stay used. [Forks](Self::fork) keep shared messages; this conversation then copies the
     /// remaining messages, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log
     /// to get all messages back.
-    pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
+    pub fn prune(&mut self, keep: usize) -> usize {
+        self.prune_only(keep, Prune::Anything)
+    }
+
+    /// Removes the oldest messages as [`prune`](Self::prune) does, but only those whose newest revision is
+    /// [acknowledged](Self::acknowledge), so that the log has them.
+    pub fn prune_logged(&mut self, keep: usize) -> usize {
+        self.prune_only(keep, Prune::Logged)
+    }
+
+    pub(crate) fn prune_only(&mut self, keep: usize, which: Prune) -> usize {
         let Some(cut) = self.prunable(keep, which) else { return 0 };
         let first = self.list.first();
 

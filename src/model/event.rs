@@ -29,23 +29,16 @@ pub enum ModelEvent {
     Text(Text),
     /// A complete tool call.
     ToolCall(ToolCall),
-    /// A tool call whose arguments are not JSON. Never run it: report the error to the model as the result of the call,
-    /// so that the model corrects it. All such calls come directly before the stop.
+    /// A tool call whose arguments are not JSON, or that is cut off because the answer reached its token limit or the
+    /// context is full. Never run it: report the error to the model as the result of the call, so that the model corrects
+    /// it. All such calls come directly before the stop.
     UnreadableToolCall {
         /// The id of the call.
         id: ToolCallId,
         /// The name of the tool.
         name: ToolName,
-        /// Why the arguments cannot be read, without words of the call.
-        reason: Text,
-    },
-    /// A tool call that is cut off, because the answer reached its token limit or the context is full. Its arguments
-    /// are incomplete, so never run it. It comes directly before the stop.
-    CutToolCall {
-        /// The id of the call.
-        id: ToolCallId,
-        /// The name of the tool.
-        name: ToolName,
+        /// Why the arguments cannot be read, without words of the call; `None` if the call is cut off.
+        reason: Option<Text>,
     },
     /// The model stopped.
     Stop(StopReason),

@@ -19,7 +19,7 @@ pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> 
 /// - Nothing is sent before the stream is first polled. Dropping the stream cancels the request.
 /// - The events come in this order: [`Switched`](ModelEvent::Switched) if another model is asked, and
 ///   [`Repaired`](ModelEvent::Repaired); texts and complete tool calls; tool calls that are
-///   [unreadable](ModelEvent::UnreadableToolCall) or [cut off](ModelEvent::CutToolCall); [`Stop`](ModelEvent::Stop) once;
+///   [unreadable or cut off](ModelEvent::UnreadableToolCall); [`Stop`](ModelEvent::Stop) once;
 ///   [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A stream that ends without `Stop` is an error, never
 ///   a short answer.
 /// - An error is the last item.

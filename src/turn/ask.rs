@@ -125,11 +125,9 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 host.with(|core| core.add_tool_call(id, call))
             }
             Ok(ModelEvent::UnreadableToolCall { id: call, name, reason }) => {
-                let reason = NoResult::Unreadable(reason.as_str().to_owned());
+                let unreadable = |reason: &str| NoResult::Unreadable(reason.to_owned());
+                let reason = reason.as_deref().map_or(NoResult::TooLong, unreadable);
                 host.with(|core| core.add_broken_call(id, ToolCall::of(call, name, Value::Null), reason))
-            }
-            Ok(ModelEvent::CutToolCall { id: call, name }) => {
-                host.with(|core| core.add_broken_call(id, ToolCall::of(call, name, Value::Null), NoResult::TooLong))
             }
             Ok(ModelEvent::Stop(reason)) => {
                 spans::record_stop(&reason);

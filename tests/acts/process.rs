@@ -88,7 +88,7 @@ impl Process {
             }));
         }
         let (writer, task) = LogWriter::new(line, settings);
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         writer
     }
 

@@ -28,7 +28,7 @@ fn call(id: &str, name: &str, arguments: serde_json::Value) -> ModelEvent {
 fn text_and_calls() -> ScriptedReply {
     ScriptedReply::text("One moment, please.")
         .tool_call("call_1", "get_parcel", json!({"id": 17, "of": {"name": "Mia", "tags": ["a", null, 0.5]}}))
-        .raw_tool_call("call_2", "get_time", "")
+        .tool_call("call_2", "get_time", "")
         .usage(12, 7)
         .cached(800, 30)
 }
@@ -112,16 +112,16 @@ async fn stop_reasons_are_mapped() {
 async fn unreadable_and_cut_calls_are_events() {
     let bedrock = FakeBedrock::new();
     let (id, name) = (ToolCallId::from_str("call_1").unwrap(), ToolName::from_str("get_parcel").unwrap());
-    let reason = "arguments of 14 bytes are not JSON: error at line 1, column 14".into();
-    let unreadable = ModelEvent::UnreadableToolCall { id: id.clone(), name: name.clone(), reason };
-    let cut = ModelEvent::CutToolCall { id, name };
+    let reason = "arguments of 14 bytes are not JSON: error at line 1, column 14";
+    let unreadable = ModelEvent::UnreadableToolCall { id: id.clone(), name: name.clone(), reason: Some(reason.into()) };
+    let cut = ModelEvent::UnreadableToolCall { id, name, reason: None };
     for model in [claude(&bedrock), for_summaries(&bedrock, BedrockSettings::new(CLAUDE))] {
         for (arguments, stop, call) in [
             ("{\"pin\": 4711,}", Stop::ToolUse, unreadable.clone()),
             ("{\"pin\"", Stop::MaxTokens, cut.clone()),
             ("", Stop::MaxTokens, cut.clone()),
         ] {
-            let reply = ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", arguments);
+            let reply = ScriptedReply::text("On").tool_call("call_1", "get_parcel", arguments);
             bedrock.reply(reply.stop(stop.clone()).usage(1, 1));
             let events = ask(&model, question()).await.unwrap();
             let stop = if stop == Stop::ToolUse { StopReason::ToolUse } else { StopReason::MaxTokens };

@@ -45,7 +45,7 @@ impl Log {
 
     pub fn open_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
         let (writer, task) = LogWriter::new(self.log.clone(), settings);
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
         builder(model).tool(tool).log(call).open().unwrap()
     }
@@ -57,7 +57,7 @@ impl Log {
 
     pub async fn resume_with(&self, model: &Scripted, tool: Tool, settings: WriterSettings) -> CallSession {
         let (writer, task) = LogWriter::new(self.log.clone(), settings);
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let (manager, call) = writer.resume::<PlainMessage>(&id(), Duration::from_secs(5)).await.unwrap();
         builder(model).tool(tool).log(call).resume(manager).unwrap()
     }
@@ -173,7 +173,7 @@ async fn dead_letter_holds_back_only_the_act_that_it_contains() {
         };
         let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
         let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
         let bookings = Bookings::default();
         let model = Scripted::new([calls("", "c1", "book"), words("Done.")]);
@@ -191,7 +191,7 @@ async fn other_tools_wait_a_little_and_report_it() {
         let model = Scripted::new([calls("", "c1", "book"), words("Done.")]);
         let tool = bookings.tool(0);
         let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
         let tool = if read_only { tool.read_only() } else { tool };
         let call = builder(&model).tool(tool).log(handle).observer(seen.clone()).open().unwrap();
@@ -372,7 +372,7 @@ async fn result_of_a_redacted_act_is_not_given_for_an_act_that_may_differ() {
 async fn act_does_not_run_in_an_erased_call() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
     let slow = vec![Step::Wait(1_000), Step::Call("c1", "book"), Step::Stop(StopReason::ToolUse)];
     let model = Scripted::new([slow, words("It was not booked.")]);
@@ -760,7 +760,7 @@ async fn panic_in_same_act_has_no_second_effect_and_is_reported() {
     let model = Scripted::new([calls("", "c1", "book"), calls("", "c2", "book"), words("Booked.")]);
     let tool = bookings.tool(0).acts_once().same_act(|_, _| panic!("a fault of the service"));
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
     let seen = Seen::default();
     let call = builder(&model).tool(tool).log(handle).observer(seen.clone()).open().unwrap();
@@ -881,7 +881,7 @@ async fn call_that_was_cut_off_never_runs_and_gets_more_room() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let model = Scripted::new([cut(), calls("", "c2", "book"), words("Booked.")]);
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
     let inference = Inference::default().with_max_tokens(100);
     let call = builder(&model)

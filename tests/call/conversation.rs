@@ -157,7 +157,7 @@ async fn limits_keep_the_window_and_unstored_messages_in_memory() {
     // Nothing is stored yet, so nothing leaves memory.
     assert_eq!(call.conversation().read(MessagesManager::pruned), 0);
     assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     pass(1_000).await;
     turn(&call, "And one more").await;
     pass(1_000).await;

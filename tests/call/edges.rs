@@ -75,7 +75,7 @@ async fn closing_call_starts_nothing_new() {
     };
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let model = Scripted::new([calls("One moment. ", "c1", "slow")]);
     let call = builder(&model)
@@ -106,7 +106,7 @@ async fn closing_call_starts_nothing_new() {
 async fn cancelled_close_loses_nothing() {
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let hangs = |_: Value, _: ToolContext| std::future::pending();
     let model = Scripted::new([calls("One moment. ", "c1", "hangs")]);
@@ -386,7 +386,7 @@ async fn system_prompt_has_the_tool_rule() {
 async fn words_and_results_are_logged_before_the_answer() {
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let model = Scripted::new([calls("", "c1", "quick"), vec![Step::Hang]]);
     let call = builder(&model)

@@ -20,7 +20,10 @@ async fn turn_has_all_its_times() {
     let call = builder(&model).system("You answer the phone.").open().unwrap();
     call.caller_started_speaking(START_MS + 100);
     pass(900).await;
-    let said = Utterance::new("How are you?").with_times(START_MS + 120, START_MS + 800).with_confidence(0.5);
+    let said = Utterance::new("How are you?")
+        .with_times(START_MS + 120, START_MS + 800)
+        .with_confidence(0.5)
+        .with_data("recogniser", "r-7");
     assert!(call.caller_said(said).unwrap().is_applied());
     let reply = call.reply().unwrap();
     let speech = reply.speech();

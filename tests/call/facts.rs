@@ -45,7 +45,7 @@ async fn last_memory(call: &CallSession, model: &Scripted) -> String {
 async fn facts_of_released_messages_survive_and_are_found_again() {
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let header = CallHeader::new(CallId::new("CA1").unwrap(), START_MS).unwrap();
     let model = Scripted::new([words("What is your user id?")]);
     let call = builder(&model).config(config).log(writer.open(header).unwrap()).open().unwrap();

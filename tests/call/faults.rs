@@ -61,7 +61,7 @@ fn faults() -> Vec<(&'static str, ScriptedReply, bool)> {
         ("validation in the answer", text().exception_after(4, "ValidationException"), true),
         ("unavailable in the answer", text().exception_after(4, "ServiceUnavailableException"), true),
         ("slow", text().first_token_after(Duration::from_secs(60)), false),
-        ("a tool call that is no JSON", ScriptedReply::text("").raw_tool_call("c1", "balance", "{\"id\":"), false),
+        ("a tool call that is no JSON", ScriptedReply::text("").tool_call("c1", "balance", "{\"id\":"), false),
     ]
 }
 

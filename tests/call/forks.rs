@@ -167,7 +167,7 @@ async fn fork_outside_of_a_call_ends_its_open_calls() {
 async fn fork_resumes_only_its_own_acts() {
     let (log, looked_up) = (Arc::new(MemoryLog::new()), Arc::new(Mutex::new(Vec::new())));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let ship = || {
         let looked_up = looked_up.clone();
         let tool = Tool::external(spec("ship")).acts_once().same_act(|_, _| false);

@@ -22,7 +22,7 @@ fn id() -> CallId {
 
 fn writer(log: &Arc<MemoryLog>) -> LogWriter {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     writer
 }
 
@@ -66,7 +66,7 @@ async fn reopened_call_keeps_its_lease() {
     }));
     let settings = WriterSettings::default().with_lease_renewal(Duration::from_secs(10));
     let (writer, task) = LogWriter::new(log, settings);
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let first = open(&Scripted::default(), &writer);
     first.close("hangup", Duration::from_secs(5)).await.unwrap();
     let renewed = async || {
@@ -121,7 +121,7 @@ fn counted(model: &Scripted, spool: Option<Arc<Spool>>) -> (CallSession, Arc<Mem
     let settings = WriterSettings::default();
     let settings = spool.into_iter().fold(settings, WriterSettings::with_spool);
     let (writer, task) = LogWriter::new(Arc::new(FaultyLog::new(log.clone(), count)), settings);
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     (open(model, &writer), log, puts)
 }
 
@@ -194,7 +194,7 @@ async fn outcome_of_an_act_is_stored_at_once_without_a_spool() {
             let log = Arc::new(MemoryLog::new().with_spans());
             let settings = spool.iter().cloned().fold(WriterSettings::default(), WriterSettings::with_spool);
             let (writer, task) = LogWriter::new(log.clone(), settings);
-            tokio::spawn(task.run());
+            tokio::spawn(task);
             let log_call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
             let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
             let call = builder(&model).tool(tool).log(log_call).open().unwrap();
@@ -226,7 +226,7 @@ async fn reply_is_logged_once_with_its_playback_or_after_a_while() {
             None
         };
         let (writer, task) = LogWriter::new(Arc::new(FaultyLog::new(log.clone(), count)), WriterSettings::default());
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
         call.caller_said("How are you?").unwrap();
         let mut reply = call.reply().unwrap();
@@ -349,7 +349,7 @@ async fn observer_sees_how_durable_the_call_is() {
             settings = settings.with_spool(Arc::new(spool));
         }
         let (writer, task) = LogWriter::new(log.clone(), settings);
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let levels = Levels::default();
         let id = CallId::new(format!("CA{with_spool}")).unwrap();
         let handle = writer.open(CallHeader::new(id, START_MS).unwrap()).unwrap();

@@ -142,7 +142,7 @@ async fn sequence(seed: u64) {
     let model = Scripted::new(script(&dice));
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let header = CallHeader::new(id.clone(), START_MS).unwrap();
     let call = parts(&model, seed).log(writer.open(header).unwrap()).open().unwrap();

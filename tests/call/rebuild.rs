@@ -57,7 +57,7 @@ async fn played(
     config: impl FnOnce(Config) -> Config + Send + 'static,
 ) -> CallId {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let header = CallHeader::new(id.clone(), START_MS).unwrap();
     let call = builder(model)
@@ -161,7 +161,7 @@ async fn call_without_tools_is_rebuilt_whether_it_had_some_or_not() {
         let model = Scripted::new([words("Good morning.")]);
         let log = Arc::new(MemoryLog::new());
         let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let id = CallId::new("CA1").unwrap();
         let mut call = builder(&model).system("You answer the phone.");
         if has_tools {

@@ -23,7 +23,7 @@ fn policy(config: Config) -> Config {
 
 fn open(model: &Scripted, log: &Arc<MemoryLog>, config: impl FnOnce(Config) -> Config + Send + 'static) -> CallSession {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let header = CallHeader::new(CallId::new("CA1").unwrap(), START_MS).unwrap();
     let call = builder(model).config(move |it| config(policy(it))).log(writer.open(header).unwrap());
     let book = |_: verbale::Value, _: verbale::model::ToolContext| async { Ok(vec!["KL305T".into()]) };

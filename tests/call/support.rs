@@ -131,11 +131,13 @@ impl Stream for Answer {
                 Some(Step::Broken(id, tool)) => ModelEvent::UnreadableToolCall {
                     id: id.parse().unwrap(),
                     name: tool.parse().unwrap(),
-                    reason: "expected value at line 1 column 2".into(),
+                    reason: Some("expected value at line 1 column 2".into()),
                 },
-                Some(Step::CutCall(id, tool)) => {
-                    ModelEvent::CutToolCall { id: id.parse().unwrap(), name: tool.parse().unwrap() }
-                }
+                Some(Step::CutCall(id, tool)) => ModelEvent::UnreadableToolCall {
+                    id: id.parse().unwrap(),
+                    name: tool.parse().unwrap(),
+                    reason: None,
+                },
                 Some(Step::Stop(reason)) => ModelEvent::Stop(reason),
                 Some(Step::Use(output)) => {
                     let mut usage = Usage::default();

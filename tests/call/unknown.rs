@@ -58,7 +58,7 @@ async fn nothing_changed_is_said_only_if_no_tool_ran() {
     for has_acted in [false, true] {
         let (log, bookings) = (Log::new(), Bookings::default());
         let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
         let pay = |_: Value, _: ToolContext| async { Ok(vec![ResultContent::from("PAID")]) };
         let mut both = calls("", "c1", "pay");
@@ -159,7 +159,7 @@ async fn run_looks_up_the_acts_of_an_earlier_process() {
     let (log, attempts) = (Log::new(), Arc::default());
     died_while_booking(&log).await;
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let (manager, handle) = writer.resume::<PlainMessage>(&id(), Duration::from_secs(5)).await.unwrap();
     let conversation = Conversation::from_manager(id(), manager);
     conversation.log(handle);
@@ -176,7 +176,7 @@ async fn run_looks_up_the_acts_of_an_earlier_process() {
 async fn bookings_of_runs(answers: impl IntoIterator<Item = Vec<Step>>) -> (usize, usize) {
     let (log, bookings) = (Log::new(), Bookings::default());
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let conversation = Conversation::new(id());
     conversation.log(writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap());
     let models = Models::default().with("any", "scripted", Scripted::new(answers));
@@ -251,7 +251,7 @@ async fn external_call_is_reported_unlogged_and_is_unknown_after_a_crash() {
     let (log, seen) = (Log::new(), Seen::default());
     let model = Scripted::new([calls("", "c1", "book"), words("Done.")]);
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
     let external = || Tool::external(spec("book"));
     let builder = builder(&model).tool(external()).log(handle).observer(seen.clone());

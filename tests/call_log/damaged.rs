@@ -4,24 +4,23 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::Record;
-use verbale::dynamodb::{DynamoLog, Item, Layout};
+use verbale::dynamodb::{DynamoLog, Item};
 use verbale::log::{CallChange, CallLog, LogErrorKind, Span, WriterLease};
 
 use super::dynamodb::log_and_client;
 use super::support::{START_MS, assert_fenced, call_end, header, message, open, put_as, summary};
 
 /// Stores a call of five messages and a summary that has ended.
-async fn ended(log: &DynamoLog, id: &str, layout: Layout) -> (WriterLease, Vec<Record>) {
+async fn ended(log: &DynamoLog, id: &str, has_spans: bool) -> (WriterLease, Vec<Record>) {
     let lease = open(log, &header(id, START_MS)).await;
     let messages = [0, 1, 2, 3, 4].map(|seq| message(seq, 1));
-    match layout {
-        Layout::Spans => {
-            for (first, last) in [(0, 2), (3, 4)] {
-                let of = first as usize..=last as usize;
-                log.put_span(&lease, Span::try_from(first..=last).unwrap(), &messages[of]).await.unwrap();
-            }
+    if has_spans {
+        for (first, last) in [(0, 2), (3, 4)] {
+            let of = first as usize..=last as usize;
+            log.put_span(&lease, Span::try_from(first..=last).unwrap(), &messages[of]).await.unwrap();
         }
-        _ => drop(put_as(log, &lease, &messages).await),
+    } else {
+        put_as(log, &lease, &messages).await;
     }
     put_as(log, &lease, &[summary(1, 1)]).await;
     let change = CallChange::Close { lease: lease.clone(), call_end: call_end("hangup") };
@@ -65,20 +64,20 @@ fn positions(item: &Item, records: &[Record]) -> BTreeSet<verbale::message::Posi
 #[tokio::test]
 async fn call_with_a_damaged_item_is_resumed_without_it_and_goes_on() {
     let mut damages = 0;
-    for layout in [Layout::Messages, Layout::Spans] {
+    for has_spans in [false, true] {
         let (log, client) = log_and_client().await;
-        let log = log.with_layout(layout);
-        ended(&log, "CA", layout).await;
+        let log = log.with_spans(has_spans);
+        ended(&log, "CA", has_spans).await;
         let items = client.scan().table_name("verbale").send().await.unwrap().items.unwrap();
         for (item, (name, mut damaged)) in
             items.iter().flat_map(|item| without_one(item).into_iter().map(move |it| (item, it)))
         {
             let is_header = item["sk"].as_s().unwrap() == "CALL";
             damages += 1;
-            let (old, records) = ended(&log, &format!("CA{damages}"), layout).await;
+            let (old, records) = ended(&log, &format!("CA{damages}"), has_spans).await;
             damaged.insert("pk".to_owned(), AttributeValue::S(format!("CALL#CA{damages}")));
             client.put_item().table_name("verbale").set_item(Some(damaged)).send().await.unwrap();
-            let context = format!("{:?} without {name}, {layout:?}", item["sk"]);
+            let context = format!("{:?} without {name}, spans: {has_spans}", item["sk"]);
             let read = log.read_call(old.call_id()).await.unwrap_or_else(|error| panic!("{error} {context}"));
             let resumed = log.resume_call(old.call_id()).await.unwrap_or_else(|error| panic!("{error} {context}"));
             assert_eq!((&read.records, resumed.ended.is_some()), (&resumed.records, name != "ended"), "{context}");
@@ -101,7 +100,7 @@ async fn call_with_a_damaged_item_is_resumed_without_it_and_goes_on() {
 #[tokio::test]
 async fn item_of_another_program_is_no_part_of_a_call() {
     let (log, client) = log_and_client().await;
-    let (old, records) = ended(&log, "CA1", Layout::Messages).await;
+    let (old, records) = ended(&log, "CA1", false).await;
     let text = |text: &str| AttributeValue::S(text.to_owned());
     for sort_key in ["MSG#7", "MSG#00000009#NOTE"] {
         let item = client.put_item().table_name("verbale").item("pk", text("CALL#CA1")).item("sk", text(sort_key));
@@ -115,7 +114,7 @@ async fn item_of_another_program_is_no_part_of_a_call() {
 #[tokio::test]
 async fn damaged_mark_of_an_erased_call_still_says_that_it_was_erased() {
     let (log, client) = log_and_client().await;
-    let (old, records) = ended(&log, "CA1", Layout::Spans).await;
+    let (old, records) = ended(&log, "CA1", true).await;
     log.erase_call(old.call_id()).await.unwrap();
     let items = client.scan().table_name("verbale").send().await.unwrap().items.unwrap();
     let mark = items.into_iter().find(|item| item["sk"].as_s().unwrap() == "CALL").unwrap();

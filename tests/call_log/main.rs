@@ -14,7 +14,6 @@ mod texts;
 
 use std::sync::Arc;
 
-use verbale::dynamodb::Layout;
 use verbale::log::{CallLog, JsonLines, MemoryLog};
 use verbale::testing::call_log_conformance;
 
@@ -44,7 +43,7 @@ async fn dynamodb_keeps_the_contract() {
 
 #[tokio::test]
 async fn dynamodb_with_spans_keeps_the_contract() {
-    let log = dynamodb::log().await.with_layout(Layout::Spans);
+    let log = dynamodb::log().await.with_spans(true);
     call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
 }
 

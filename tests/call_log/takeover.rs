@@ -434,7 +434,7 @@ async fn hold_before_each_request_of_a_takeover_is_kept() {
             let disturbed = Disturbed::new(&client, number, event);
             let lease = if by_writer {
                 let (writer, task) = LogWriter::new(Arc::new(disturbed.log.clone()), WriterSettings::default());
-                tokio::spawn(task.run());
+                tokio::spawn(task);
                 let (_, call) = writer.resume::<PlainMessage>(old.call_id(), Duration::from_secs(30)).await.unwrap();
                 call.lease().clone()
             } else {
@@ -467,7 +467,7 @@ async fn takeover_at_once_respects_a_candidate_until_it_is_silent() {
     // The candidate waits at a stamp, and shows that it is alive.
     let disturbed = Disturbed::new(&client, 4, Event::Before(Box::pin(tokio::time::sleep(Duration::from_secs(600)))));
     let (writer, task) = LogWriter::new(Arc::new(disturbed.log.clone()), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let call_id = old.call_id().clone();
     let candidate = tokio::spawn(async move {
         drop(writer.resume::<PlainMessage>(&call_id, Duration::from_secs(3_600)).await);

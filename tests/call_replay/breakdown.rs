@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value as Json;
-use verbale::dynamodb::{Item, Layout, item_size};
+use verbale::dynamodb::{Item, item_size};
 
 use crate::recording::{Recording, Turn};
 
@@ -83,7 +83,7 @@ fn bytes_of_values(attribute: &AttributeValue) -> usize {
 
 /// Returns the write units of a call if only its texts were stored: words, arguments and results. Each message is an item,
 /// or each turn. Instructions and greeting are items of their own, or belong to the first turn.
-pub fn least_units(recording: &Recording, instructions: &str, layout: Layout) -> usize {
+pub fn least_units(recording: &Recording, instructions: &str, has_spans: bool) -> usize {
     let messages = |turn: &Turn| {
         let answers = turn.answers.iter().flat_map(|answer| {
             let said =
@@ -96,13 +96,12 @@ pub fn least_units(recording: &Recording, instructions: &str, layout: Layout) ->
     let first = [instructions.len(), recording.greeting.as_ref().map_or(0, String::len)];
     let units = |bytes: usize| bytes.div_ceil(1024);
     let turns = recording.turns.iter().map(messages);
-    match layout {
-        Layout::Spans => {
-            let mut turns: Vec<usize> = turns.map(|messages| messages.iter().sum()).collect();
-            turns[0] += first.iter().sum::<usize>();
-            turns.into_iter().map(units).sum()
-        }
-        _ => first.into_iter().chain(turns.flatten()).map(units).sum(),
+    if has_spans {
+        let mut turns: Vec<usize> = turns.map(|messages| messages.iter().sum()).collect();
+        turns[0] += first.iter().sum::<usize>();
+        turns.into_iter().map(units).sum()
+    } else {
+        first.into_iter().chain(turns.flatten()).map(units).sum()
     }
 }
 

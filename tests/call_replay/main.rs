@@ -42,7 +42,7 @@ async fn recorded_conversations_replay_without_loss() {
     create_table(&client, "verbale").await.unwrap();
     let log = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
 
     let mut hidden = 0;
     for recording in &recordings {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{Conversation, ConversationErrorKind, Conversations};
 use verbale::log::{CallId, CallLog, LogError, MemoryLog};
-use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Prune, Role, Timing, ToolCall, Value};
+use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Role, Timing, ToolCall, Value};
 
 use super::backend::{Fixture, START_MS, ScatteredIds, everything, id, texts, write};
 use super::log::Watched;
@@ -240,7 +240,7 @@ fn metadata_count_messages_that_the_service_prunes() {
     conversation
         .change(|manager| {
             manager.add_user("hi").unwrap();
-            manager.prune(1, Prune::Anything);
+            manager.prune(1);
         })
         .unwrap();
     assert_eq!(in_memory(&conversation), ["hi"]);
@@ -299,7 +299,7 @@ async fn messages_pruned_before_the_insert_are_found_in_the_log() {
     turn(&conversation, 1);
     write(&*log, &conversation).await;
     let mut manager = conversation.read(Clone::clone);
-    assert_eq!(manager.prune(2, Prune::Logged), 3);
+    assert_eq!(manager.prune_logged(2), 3);
 
     let conversations = Conversations::new().with_log(log.clone());
     conversations.insert(&Conversation::from_manager(id("a"), manager)).unwrap();

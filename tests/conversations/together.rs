@@ -125,7 +125,7 @@ proptest! {
             let log = Arc::new(MemoryLog::new());
             let fixture = Fixture::limited(limit, log.clone());
             let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-            tokio::spawn(task.run());
+            tokio::spawn(task);
             let mut family: Vec<Member> = NAMES[..2]
                 .iter()
                 .map(|name| Member::new(fixture.conversations.get_or_create(&id(name)), &writer, false))

@@ -180,7 +180,7 @@ impl Process {
             Some((url, table)) => Arc::new(DynamoLog::new(client(url)).with_table(table.as_str())),
         };
         let (writer, task, _spool) = home.writer(log);
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let (manager, handle) = match writer.resume::<PlainMessage>(&self.call_id(), HANGS).await {
             Ok(resumed) => resumed,
             Err(error) if error.kind() == LogErrorKind::NotOpened => {

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Config, Credentials, Re
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::dynamodb::{DynamoLog, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{LogWriter, Spool, SpoolSettings, WriterSettings, WriterTask};
+use verbale::log::{LogWriter, Spool, SpoolSettings, WriterSettings};
 
 #[derive(Clone)]
 pub struct Home {
@@ -29,7 +29,7 @@ impl Home {
     }
 
     /// Creates a writer as a service would, and its spool.
-    pub fn writer(&self, log: Arc<DynamoLog>) -> (LogWriter, WriterTask, Arc<Spool>) {
+    pub fn writer(&self, log: Arc<DynamoLog>) -> (LogWriter, impl Future<Output = ()> + Send + use<>, Arc<Spool>) {
         let spool = self.spool();
         let (writer, task) = LogWriter::new(log, writer_settings().with_spool(spool.clone()));
         (writer, task, spool)

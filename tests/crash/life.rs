@@ -65,7 +65,7 @@ impl Life {
     /// Runs until the process is killed.
     pub async fn run(&self) {
         let (writer, task, _spool) = self.home.writer(self.home.log(self.is_away));
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let mut calls = JoinSet::new();
         for number in 0..CALLS {
             calls.spawn(speak(writer.clone(), self.call_id(number)));

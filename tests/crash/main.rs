@@ -141,7 +141,7 @@ fn promise(promises: &mut Promises, change: Acknowledged) {
 async fn check(home: &Home, promises: &Promises, calls: &BTreeSet<CallId>) -> usize {
     let log = home.log(false);
     let (writer, task, spool) = home.writer(log.clone());
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     assert_eq!(writer.flush(HANGS).await, []);
     let status = writer.status();
     assert_eq!((status.stored, status.spooled, status.dead_letters), (status.recovered, 0, 0), "{status:?}");

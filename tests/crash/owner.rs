@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use tokio::time::{Duration, sleep, timeout};
-use verbale::dynamodb::{self, DynamoLog};
+use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallHeader, CallId, CallWriter, Durability, LogError, LogErrorKind, LogWriter};
 use verbale::{LastMessage, Timing};
 
@@ -41,10 +41,8 @@ pub const SECOND: &str = "second";
 pub const KEEPS: [Keeps; 3] = [Keeps::NoSpool, Keeps::Stored, Keeps::Spooled];
 
 /// The layouts of a table, each with its name. Each has all rounds.
-pub const LAYOUTS: &[(&str, Layout)] = &[
-    ("messages", |log| log.with_layout(dynamodb::Layout::Messages)),
-    ("spans", |log| log.with_layout(dynamodb::Layout::Spans)),
-];
+pub const LAYOUTS: &[(&str, Layout)] =
+    &[("messages", |log| log.with_spans(false)), ("spans", |log| log.with_spans(true))];
 
 type Layout = fn(DynamoLog) -> DynamoLog;
 
@@ -112,7 +110,7 @@ impl Owner {
             Keeps::Spooled => writer_settings().with_spool(self.home().spool()),
         };
         let (writer, task) = LogWriter::new(self.log(client), settings);
-        tokio::spawn(task.run());
+        tokio::spawn(task);
         let mut tenure = None;
         if self.name == FIRST {
             let header = CallHeader::new(self.call_id.clone(), START_MS).unwrap();

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use proptest::collection;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::dynamodb::Layout;
 use verbale::log::{CallLog, LogErrorKind, Put, Span};
 
 use super::{call, lease, log, message, summary};
@@ -86,7 +85,7 @@ fn writes_of_spans() -> impl Strategy<Value = Vec<Write>> {
 #[test]
 fn repeated_and_reordered_writes_of_spans_converge() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let log = runtime.block_on(log()).with_layout(Layout::Spans);
+    let log = runtime.block_on(log()).with_spans(true);
     let number = std::cell::Cell::new(0);
     proptest!(ProptestConfig::with_cases(256), |(history in writes_of_spans())| {
         number.set(number.get() + 1);

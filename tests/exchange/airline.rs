@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{converse_input, to_json, validate};
-use verbale::exchange::{converse, openai};
+use verbale::exchange::{export_converse, export_openai, import_converse, import_openai};
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{BedrockMessage, Content, MessageWrapper, MessagesManager};
@@ -31,7 +31,7 @@ pub fn recordings() -> Vec<(String, String)> {
 }
 
 pub fn import(text: &str) -> Manager {
-    openai::import(text, &formats::options()).unwrap()
+    import_openai(text, &formats::options()).unwrap()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn export_equals_recording() {
     for (name, text) in recordings() {
         let recorded: Json = serde_json::from_str(&text).unwrap();
         let manager = import(&text);
-        let export = openai::export(&manager);
+        let export = export_openai(&manager);
         assert_eq!(export.losses, [], "{name}");
         let exported: Json = serde_json::from_str(&export.text).unwrap();
         let without_ids = |messages: &Json| -> Vec<Json> {
@@ -84,7 +84,7 @@ fn round_trips_keep_every_tool_pair() {
             recorded["messages"].as_array().unwrap().iter().filter_map(|message| message["tool_calls"].as_array());
         let calls: usize = calls.map(Vec::len).sum();
         let first = import(&text);
-        for manager in [import(&openai::export(&first).text), through_converse(&first)] {
+        for manager in [import(&export_openai(&first).text), through_converse(&first)] {
             assert_eq!(manager.open_tool_calls().len(), 0, "{name}");
             assert_eq!(pairs(&manager), calls, "{name}");
         }
@@ -92,9 +92,9 @@ fn round_trips_keep_every_tool_pair() {
 }
 
 fn through_converse(manager: &Manager) -> Manager {
-    let export = converse::export(manager);
+    let export = export_converse(manager);
     assert_eq!(export.losses, []);
-    converse::import(export.text, &formats::options()).unwrap()
+    import_converse(export.text, &formats::options()).unwrap()
 }
 
 /// Counts the calls in the window whose result is in the next message.
@@ -118,9 +118,9 @@ fn pairs(manager: &Manager) -> usize {
 #[test]
 fn bedrock_accepts_imported_recordings() {
     for (name, text) in recordings() {
-        let manager: MessagesManager<BedrockMessage> = openai::import(&text, &formats::options()).unwrap();
-        let exported = converse::export(&manager);
-        let again: MessagesManager<BedrockMessage> = converse::import(&exported.text, &formats::options()).unwrap();
+        let manager: MessagesManager<BedrockMessage> = import_openai(&text, &formats::options()).unwrap();
+        let exported = export_converse(&manager);
+        let again: MessagesManager<BedrockMessage> = import_converse(&exported.text, &formats::options()).unwrap();
         for manager in [manager, again] {
             let mut request = ModelRequest::new(manager.messages().map(|it| it.message().clone()).collect());
             request.tools = tools(&manager);
@@ -141,8 +141,8 @@ fn tools(manager: &MessagesManager<BedrockMessage>) -> Arc<[ToolSpec]> {
 fn converse_export_equals_sdk_request() {
     let mut compared = 0;
     for (name, text) in recordings() {
-        let manager: MessagesManager<BedrockMessage> = openai::import(&text, &formats::options()).unwrap();
-        let exported: Json = serde_json::from_str(&converse::export(&manager).text).unwrap();
+        let manager: MessagesManager<BedrockMessage> = import_openai(&text, &formats::options()).unwrap();
+        let exported: Json = serde_json::from_str(&export_converse(&manager).text).unwrap();
         let exported = exported["messages"].as_array().unwrap();
         let window: Vec<_> = manager.messages().collect();
         assert_eq!(exported.len(), window.len(), "{name}");

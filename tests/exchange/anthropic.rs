@@ -1,7 +1,7 @@
 //! Anthropic's Messages.
 
 use serde_json::{Value as Json, json};
-use verbale::exchange::anthropic;
+use verbale::exchange::{import_anthropic, window_anthropic};
 use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolError};
 use verbale::{Content, Contents, Role, ToolCall, Value};
 
@@ -10,11 +10,11 @@ use super::loss;
 use crate::formats::{Manager, manager, options, said};
 
 fn import(json: &Json) -> Result<Manager, String> {
-    anthropic::import(json.to_string(), &options()).map_err(|error| error.to_string())
+    import_anthropic(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
 fn window(manager: &Manager) -> (Json, Vec<String>) {
-    let window = anthropic::window(manager);
+    let window = window_anthropic(manager);
     (serde_json::from_str(&window.text).unwrap(), window.losses.iter().map(|(_, loss)| loss.to_string()).collect())
 }
 
@@ -83,8 +83,8 @@ fn imported_request_comes_back_as_window() {
 #[test]
 fn numbers_stay_exact() {
     let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"n":[12345678901234567890123.5,1E40,0.1,18446744073709551615]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"ok"}]}]}]}"#;
-    let manager: Manager = anthropic::import(text, &options()).unwrap();
-    assert_eq!(anthropic::window(&manager).text, text);
+    let manager: Manager = import_anthropic(text, &options()).unwrap();
+    assert_eq!(window_anthropic(&manager).text, text);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Export, chat};
+use verbale::exchange::{ExchangeError, Export, export_chat, import_chat};
 use verbale::message::{Media, MediaKind, Source};
 use verbale::{Content, Contents, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
@@ -16,7 +16,7 @@ use crate::random::{Manager, conversation};
 type Conversations = Vec<(String, Manager)>;
 
 fn imported(json: &str) -> Result<Conversations, ExchangeError> {
-    chat::import::<PlainMessage>(json, &options())
+    import_chat::<PlainMessage>(json, &options())
 }
 
 fn read(json: &Json) -> Result<Conversations, ExchangeError> {
@@ -24,7 +24,7 @@ fn read(json: &Json) -> Result<Conversations, ExchangeError> {
 }
 
 fn exported(conversations: &Conversations) -> Export {
-    chat::export(conversations.iter().map(|(id, manager)| (id.as_str(), manager)))
+    export_chat(conversations.iter().map(|(id, manager)| (id.as_str(), manager)))
 }
 
 fn written(conversations: &Conversations) -> Json {
@@ -120,7 +120,7 @@ fn unsupported_content_is_reported_as_loss() {
     let call = ToolCall::new("a", "pay", Value::Null).unwrap();
     let answer = manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap().id();
     let result = manager.add_user(call.success(["paid"])).unwrap().id();
-    let export = chat::export([("c", &manager)]);
+    let export = export_chat([("c", &manager)]);
     let losses = loss::texts(&export.losses);
     assert_eq!(
         losses,
@@ -141,7 +141,7 @@ fn merged_message_reports_its_parts() {
     let mut manager = Manager::new();
     let merged = manager.add_user("Hi, there").unwrap().id();
     manager.add_user("are you there?").unwrap();
-    assert_eq!(loss::texts(&chat::export([("c", &manager)]).losses), [(merged, loss::PARTS)]);
+    assert_eq!(loss::texts(&export_chat([("c", &manager)]).losses), [(merged, loss::PARTS)]);
 }
 
 #[test]
@@ -262,6 +262,6 @@ fn assistant_media_round_trip() {
     manager.add_user("Show me").unwrap();
     let image = Media::new(MediaKind::Image, Source::Bytes(vec![1, 2, 3].into())).with_mime_type("image/png");
     manager.add_assistant(image.clone()).unwrap();
-    let again = imported(&chat::export([("c", &manager)]).text).unwrap();
+    let again = imported(&export_chat([("c", &manager)]).text).unwrap();
     assert_eq!(*again[0].1.records()[1].contents(), Contents::from(image));
 }

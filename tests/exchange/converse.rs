@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::bedrock::to_json;
-use verbale::exchange::converse;
+use verbale::exchange::{export_converse, import_converse};
 use verbale::message::{Document, Media, MediaKind, Outcome, ResultContent, Source, ToolError};
 use verbale::{BedrockMessage, Content, Heard, HeardSource, MessageWrapper, MessagesManager, Role, ToolCall, Value};
 
@@ -11,11 +11,11 @@ use super::loss;
 use crate::formats::{Manager, manager, options, said};
 
 fn import(json: &Json) -> Result<Manager, String> {
-    converse::import(json.to_string(), &options()).map_err(|error| error.to_string())
+    import_converse(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
 fn export(manager: &Manager) -> (Json, Vec<String>) {
-    let export = converse::export(manager);
+    let export = export_converse(manager);
     (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|(_, loss)| loss.to_string()).collect())
 }
 
@@ -70,7 +70,7 @@ fn export_equals_sdk_request() {
     let mut json = full();
     // A `BedrockMessage` replaces audio by a text.
     json["messages"][0]["content"].as_array_mut().unwrap().remove(3);
-    let manager: MessagesManager<BedrockMessage> = converse::import(json.to_string(), &options()).unwrap();
+    let manager: MessagesManager<BedrockMessage> = import_converse(json.to_string(), &options()).unwrap();
     let sent: Vec<Json> = manager.messages().map(|message| to_json(&message.to_raw().unwrap())).collect();
     // A `BedrockMessage` has its tool calls last.
     for message in json["messages"].as_array_mut().unwrap() {

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{ExchangeError, ImportOptions, Loss, anthropic, chat, converse, json_lines, openai, versioned};
+use verbale::exchange::{
+    ExchangeError, ImportOptions, Loss, export_chat, export_converse, export_json_lines, export_openai,
+    export_versioned, import_anthropic, import_chat, import_converse, import_json_lines, import_openai,
+    import_versioned,
+};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 use super::loss;
@@ -20,40 +24,40 @@ pub struct Format {
 pub const ALL: &[Format] = &[
     Format {
         name: "openai",
-        import: |json| openai::import(json, &options()),
+        import: |json| import_openai(json, &options()),
         export: |manager| {
-            let export = openai::export(manager);
+            let export = export_openai(manager);
             let is_whole = |(_, loss): &(_, Loss)| ![loss::ORDER, loss::TOOL_CALL].contains(&loss.as_ref());
             export.losses.iter().all(is_whole).then_some(export.text)
         },
     },
     Format {
         name: "converse",
-        import: |json| converse::import(json, &options()),
-        export: |manager| Some(converse::export(manager).text),
+        import: |json| import_converse(json, &options()),
+        export: |manager| Some(export_converse(manager).text),
     },
     Format {
         name: "versioned",
-        import: |json| versioned::import(json, &options()),
-        export: |manager| Some(versioned::export(manager).text),
+        import: |json| import_versioned(json, &options()),
+        export: |manager| Some(export_versioned(manager).text),
     },
     Format {
         name: "json_lines",
-        import: |lines| json_lines::import(lines, &options()),
-        export: |manager| Some(json_lines::export(manager).text),
+        import: |lines| import_json_lines(lines, &options()),
+        export: |manager| Some(export_json_lines(manager).text),
     },
     Format {
         name: "chat",
         // The first of several conversations.
-        import: |json| Ok(chat::import(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first)),
+        import: |json| Ok(import_chat(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first)),
         export: |manager| {
-            let export = chat::export([("default", manager)]);
+            let export = export_chat([("default", manager)]);
             export.losses.iter().all(|(_, loss)| loss.as_ref() == loss::PARTS).then_some(export.text)
         },
     },
     Format {
         name: "anthropic",
-        import: |json| anthropic::import(json, &options()),
+        import: |json| import_anthropic(json, &options()),
         // Anthropic has only a window.
         export: |_| None,
     },

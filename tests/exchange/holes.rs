@@ -1,7 +1,10 @@
 //! Exports of conversations that were restored without some messages hold only complete pairs of tool calls and results.
 
 use proptest::prelude::*;
-use verbale::exchange::{Export, anthropic, chat, converse, json_lines, openai, versioned};
+use verbale::exchange::{
+    Export, export_chat, export_converse, export_json_lines, export_openai, export_versioned, window_anthropic,
+    window_openai,
+};
 use verbale::log::LoggedCall;
 use verbale::{Record, ToolCall, Value};
 
@@ -14,13 +17,13 @@ type Named = (&'static str, fn(&Manager) -> Export);
 
 /// Every export and window.
 const EXPORTS: [Named; 7] = [
-    ("openai", |manager| openai::export(manager)),
-    ("converse", |manager| converse::export(manager)),
-    ("versioned", |manager| versioned::export(manager)),
-    ("json_lines", |manager| json_lines::export(manager)),
-    ("chat", |manager| chat::export([("default", manager)])),
-    ("the window of openai", |manager| openai::window(manager)),
-    ("the window of anthropic", |manager| anthropic::window(manager)),
+    ("openai", |manager| export_openai(manager)),
+    ("converse", |manager| export_converse(manager)),
+    ("versioned", |manager| export_versioned(manager)),
+    ("json_lines", |manager| export_json_lines(manager)),
+    ("chat", |manager| export_chat([("default", manager)])),
+    ("the window of openai", |manager| window_openai(manager)),
+    ("the window of anthropic", |manager| window_anthropic(manager)),
 ];
 
 /// A call that is answered, one that is open, and something said between them.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::exchange::anthropic;
+use verbale::exchange::window_anthropic;
 use verbale::message::is_blank;
 use verbale::{Content, Contents, Heard, HeardSource, Message, MessageWrapper, MessagesManager, PlainMessage, Role};
 
@@ -88,7 +88,7 @@ static REAL: LazyLock<Vec<(usize, Vec<u8>)>> = LazyLock::new(|| {
     let with_marker = texts.iter().map(|text| text.replace("flight", MARKER));
     let managers: Vec<Manager> = with_marker.map(|text| airline::import(&text)).collect();
     let written = |format: &Format, manager: &Manager| match format.name {
-        "anthropic" => Some(anthropic::window(manager).text),
+        "anthropic" => Some(window_anthropic(manager).text),
         _ => (format.export)(manager),
     };
     let all = formats::ALL.iter().enumerate();

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use proptest::prelude::*;
-use verbale::exchange::{ExchangeError, json_lines};
+use verbale::exchange::{ExchangeError, export_json_lines, import_json_lines};
 use verbale::message::{Document, Draft, Media, MediaKind, Source, ToolError};
 use verbale::{Attribute, Content, Contents, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
@@ -19,11 +19,11 @@ const LINES: &str = r#"{"role":"supervisor","content":{"type":"text","text":"Be 
 "#;
 
 fn imported(lines: &str) -> Result<Manager, ExchangeError> {
-    json_lines::import::<PlainMessage>(lines, &options())
+    import_json_lines::<PlainMessage>(lines, &options())
 }
 
 fn exported(manager: &Manager) -> String {
-    json_lines::export(manager).text
+    export_json_lines(manager).text
 }
 
 fn creation(record: &Record) -> i64 {
@@ -54,7 +54,7 @@ fn merged_parts_keep_id_time_and_confidence() {
     let exact = "0.12345678901234567890123456789".parse().unwrap();
     manager.add(Draft::new(Role::User, [Content::from("Look"), image.into()]).with_confidence(exact)).unwrap();
     manager.add_assistant("Yes.").unwrap();
-    let export = json_lines::export(&manager);
+    let export = export_json_lines(&manager);
     assert_eq!(export.losses, []);
     insta::assert_snapshot!(export.text, @r#"
     {"role":"supervisor","content":[{"type":"text","text":"Be brief."},{"type":"text","text":"Be kind."}],"timestamp":"2025-04-16T15:03:43.058Z","message_id":"00000000000000000000000000"}
@@ -157,7 +157,7 @@ fn documents_results_and_instructions_are_written_as_lines() {
     let error = ToolError::new("no answer").with_type("Timeout").with_retryable(false);
     manager.add_user([Content::from(pay.failure(error)), find.success([Value::from(1), "two".into()]).into()]).unwrap();
     manager.add_system(["One.", "Two."]).unwrap();
-    let export = json_lines::export(&manager);
+    let export = export_json_lines(&manager);
     assert_eq!(export.losses, []);
     let lines: Vec<&str> =
         export.text.lines().skip(4).map(|line| line.split(",\"timestamp\"").next().unwrap()).collect();
@@ -220,7 +220,7 @@ fn errors_name_line_and_path_and_quote_nothing() {
     for line in [format!("{said}}}"), format!(r#"{said},"timestamp":"secret"}}"#), format!("{said}{AT} secret")] {
         errors.push(imported(&line).unwrap_err());
     }
-    errors.push(json_lines::import::<PlainMessage>(b"\n\xff\n", &options()).unwrap_err());
+    errors.push(import_json_lines::<PlainMessage>(b"\n\xff\n", &options()).unwrap_err());
     let all: String = errors.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
     assert!(!all.contains("secret"), "{all}");
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -270,7 +270,7 @@ proptest! {
     #[test]
     fn any_conversation_round_trips(records in conversation(true)) {
         let manager = Manager::restore(records.clone()).unwrap();
-        let export = json_lines::export(&manager);
+        let export = export_json_lines(&manager);
         for (_, loss) in &export.losses {
             prop_assert!([loss::SUMMARY, loss::UNHEARD].contains(&loss.as_ref()), "{loss}");
         }
@@ -281,8 +281,8 @@ proptest! {
         if export.losses.is_empty() && !has_fake && records.iter().all(|record| record.heard().is_none()) {
             prop_assert!(again == manager, "{}", export.text);
         }
-        let second = json_lines::export(&again);
-        let third = json_lines::export(&imported(&second.text).unwrap());
+        let second = export_json_lines(&again);
+        let third = export_json_lines(&imported(&second.text).unwrap());
         prop_assert_eq!(second, third);
     }
 }

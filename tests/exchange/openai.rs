@@ -1,7 +1,7 @@
 //! OpenAI's chat messages.
 
 use serde_json::{Value as Json, json};
-use verbale::exchange::openai;
+use verbale::exchange::{export_openai, import_openai};
 use verbale::message::{Document, Media, MediaKind, ResultContent, Source, ToolError};
 use verbale::{Content, Heard, HeardSource, MessageWrapper, Role, ToolCall, Value};
 
@@ -10,11 +10,11 @@ use super::loss;
 use crate::formats::{Manager, manager, options, said};
 
 fn import(json: &Json) -> Result<Manager, String> {
-    openai::import(json.to_string(), &options()).map_err(|error| error.to_string())
+    import_openai(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
 fn export(manager: &Manager) -> (Json, Vec<String>) {
-    let export = openai::export(manager);
+    let export = export_openai(manager);
     (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|(_, loss)| loss.to_string()).collect())
 }
 
@@ -137,7 +137,7 @@ fn export_holds_only_complete_pairs() {
         {"role": "user", "content": "And?"},
     ]);
     assert_eq!(export(&conversation).0, expected);
-    let losses = openai::export(&conversation).losses;
+    let losses = export_openai(&conversation).losses;
     assert_eq!(loss::texts(&losses), [(ids[1], loss::ORDER), (ids[2], loss::ORDER), (ids[3], loss::TOOL_CALL)]);
     assert_round_trips(&import(&expected).unwrap());
 }
@@ -182,7 +182,7 @@ fn unsupported_content_is_reported_as_loss() {
     use loss::{ATTACHMENT, FAILURE, LABEL, SUMMARY, UNHEARD, VALUE_TYPE};
     assert_eq!(losses, [UNHEARD, SUMMARY, VALUE_TYPE, FAILURE, VALUE_TYPE, ATTACHMENT, LABEL]);
     assert_eq!(
-        loss::texts(&openai::export(&conversation).losses)[0],
+        loss::texts(&export_openai(&conversation).losses)[0],
         (conversation.meta_messages()[1].message().id(), UNHEARD)
     );
     let back = import(&json).unwrap();
@@ -214,7 +214,7 @@ fn export_follows_openai_rules() {
     );
     assert_eq!(losses, [loss::ATTACHMENT; 3]);
     let marked = format!("\u{feff}{json}");
-    let back = openai::import(marked, &options()).unwrap();
+    let back = import_openai(marked, &options()).unwrap();
     assert_eq!(export(&back), (json, vec![]));
 }
 
@@ -260,7 +260,7 @@ fn errors_name_path_and_quote_nothing() {
         json!([{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}]}]);
     errors.push(import(&arguments).unwrap_err());
     let twice = r#"[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]"#;
-    errors.push(openai::import::<verbale::PlainMessage>(twice, &options()).unwrap_err().to_string());
+    errors.push(import_openai::<verbale::PlainMessage>(twice, &options()).unwrap_err().to_string());
     insta::assert_snapshot!(errors.join("\n"), @r"
     $ (line 1, column 1): expected an object, found a number
     $ (line 1, column 7): the key `messages` is missing

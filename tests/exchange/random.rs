@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{converse, openai};
+use verbale::exchange::{export_converse, export_openai, import_converse, import_openai};
 use verbale::message::{
     Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallId, ToolError,
     ToolName, is_blank,
@@ -278,19 +278,19 @@ proptest! {
     #[test]
     fn exports_round_trip(records in conversation(true)) {
         let manager = Manager::restore(records.clone()).unwrap();
-        let (openai, converse) = (openai::export(&manager), converse::export(&manager));
+        let (openai, converse) = (export_openai(&manager), export_converse(&manager));
         for (export, back) in [
-            (&openai, openai::import::<PlainMessage>(&openai.text, &options())),
-            (&converse, converse::import(&converse.text, &options())),
+            (&openai, import_openai::<PlainMessage>(&openai.text, &options())),
+            (&converse, import_converse(&converse.text, &options())),
         ] {
             let back = back.unwrap_or_else(|error| panic!("{error}\n{}", export.text));
             let is_openai = std::ptr::eq(export, &openai);
-            let again = if is_openai { openai::export(&back) } else { converse::export(&back) };
+            let again = if is_openai { export_openai(&back) } else { export_converse(&back) };
             prop_assert_eq!(&again.losses, &vec![], "{}", export.text);
             let third = if is_openai {
-                openai::export(&openai::import::<PlainMessage>(&again.text, &options()).unwrap())
+                export_openai(&import_openai::<PlainMessage>(&again.text, &options()).unwrap())
             } else {
-                converse::export(&converse::import::<PlainMessage>(&again.text, &options()).unwrap())
+                export_converse(&import_converse::<PlainMessage>(&again.text, &options()).unwrap())
             };
             prop_assert_eq!(&third, &again);
             // Converse names a document without a title so.

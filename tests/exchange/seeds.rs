@@ -1,7 +1,10 @@
 //! Payloads copied from the documents that define the formats.
 
 use serde_json::{Value as Json, json};
-use verbale::exchange::{anthropic, chat, json_lines, openai, versioned};
+use verbale::exchange::{
+    export_chat, export_json_lines, export_versioned, import_anthropic, import_chat, import_json_lines, import_openai,
+    import_versioned,
+};
 use verbale::message::{Document, Media, MediaKind, Source, ToolError};
 use verbale::{Content, Contents, Role, Timing, ToolCall, Value};
 
@@ -11,11 +14,11 @@ use crate::formats::{Manager, options, said, without_ids};
 const NOW_MS: i64 = 1_744_815_823_058;
 
 fn lines(lines: &str) -> Vec<(Role, Contents)> {
-    said(&json_lines::import(lines, &options()).unwrap())
+    said(&import_json_lines(lines, &options()).unwrap())
 }
 
 fn chats(json: &str) -> Vec<(String, Manager)> {
-    chat::import(json, &options()).unwrap()
+    import_chat(json, &options()).unwrap()
 }
 
 #[test]
@@ -26,8 +29,8 @@ fn json_lines_accept_text_in_content_store() {
     let expected: Vec<(Role, Contents)> =
         vec![(Role::User, "Explain photosynthesis.".into()), (Role::Assistant, stored.into())];
     assert_eq!(lines(text), expected);
-    let manager: Manager = json_lines::import(text, &options()).unwrap();
-    let export = json_lines::export(&manager);
+    let manager: Manager = import_json_lines(text, &options()).unwrap();
+    let export = export_json_lines(&manager);
     assert_eq!(export.losses, []);
     let written: Vec<Json> =
         without_ids(&export.text).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -69,8 +72,8 @@ fn failed_result_appends_content_to_error() {
 #[test]
 fn media_keep_their_service_id() {
     let text = r#"{"role":"user","content":{"type":"image","url":"https://example.com/hat.jpg","mime_type":"image/jpeg","prompt_hint":"girl wearing a hat","id":"media-1"},"timestamp":"2025-11-18T10:30:00Z"}"#;
-    let manager: Manager = json_lines::import(text, &options()).unwrap();
-    let export = json_lines::export(&manager);
+    let manager: Manager = import_json_lines(text, &options()).unwrap();
+    let export = export_json_lines(&manager);
     assert_eq!((without_ids(&export.text).trim_end(), export.losses.as_slice()), (text, [].as_slice()));
     assert_eq!(Manager::restore(manager.records()).unwrap(), manager);
 }
@@ -118,7 +121,7 @@ fn inputs_are_ordered_by_input_id_and_keep_it() {
     let [(_, manager)] = conversations.as_slice() else { panic!("not one") };
     let texts: Vec<_> = said(manager).into_iter().map(|(_, contents)| contents).collect();
     assert_eq!(texts, ["1", "2", "3"].map(Contents::from));
-    let export = chat::export([("default", manager)]);
+    let export = export_chat([("default", manager)]);
     let written: Json = serde_json::from_str(&export.text).unwrap();
     let ids: Vec<_> = written.as_array().unwrap().iter().map(|m| (&m["message_id"], &m["input_id"])).collect();
     assert_eq!(ids, [(&json!("a"), &Json::Null), (&json!("b"), &Json::Null), (&json!("m-0"), &json!("c"))]);
@@ -165,8 +168,8 @@ fn versioned_example_round_trips() {
     ],
     "version": "1.0"
 }"#;
-    let manager: Manager = versioned::import(text, &options()).unwrap();
-    let written: Json = serde_json::from_str(&versioned::export(&manager).text).unwrap();
+    let manager: Manager = import_versioned(text, &options()).unwrap();
+    let written: Json = serde_json::from_str(&export_versioned(&manager).text).unwrap();
     assert_eq!(written, serde_json::from_str::<Json>(text).unwrap());
 }
 
@@ -177,8 +180,8 @@ fn provider_messages_are_imported() {
        "content": "Explain photosynthesis."
    }]"#;
     let expected = vec![(Role::User, Contents::from("Explain photosynthesis."))];
-    assert_eq!(said(&anthropic::import(text, &options()).unwrap()), expected);
-    assert_eq!(said(&openai::import(text, &options()).unwrap()), expected);
+    assert_eq!(said(&import_anthropic(text, &options()).unwrap()), expected);
+    assert_eq!(said(&import_openai(text, &options()).unwrap()), expected);
 }
 
 #[test]

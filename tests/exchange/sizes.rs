@@ -2,7 +2,10 @@
 
 use std::error::Error;
 
-use verbale::exchange::{ImportOptions, anthropic, chat, converse, json_lines, openai, versioned};
+use verbale::exchange::{
+    ImportOptions, import_anthropic, import_chat, import_converse, import_json_lines, import_openai, import_versioned,
+    window_anthropic,
+};
 use verbale::{Content, PlainMessage, ToolCall, Value};
 
 use crate::formats::{self, Manager, manager, options, said};
@@ -35,9 +38,9 @@ fn exports_of_parallel_calls_are_imported() {
         assert!(format.name == "openai" || said(&again) == said(&manager), "{}", format.name);
         assert_eq!((format.export)(&again), Some(text), "{}", format.name);
     }
-    let window = anthropic::window(&manager).text;
-    let again: Manager = anthropic::import(&window, &options()).unwrap();
-    assert_eq!(anthropic::window(&again).text, window);
+    let window = window_anthropic(&manager).text;
+    let again: Manager = import_anthropic(&window, &options()).unwrap();
+    assert_eq!(window_anthropic(&again).text, window);
 }
 
 #[test]
@@ -49,16 +52,16 @@ fn every_format_refuses_text_over_the_limit() {
         assert!(error.contains("the text has 6 bytes, more than the limit of 3"), "{error}");
         error
     };
-    refused(anthropic::import::<PlainMessage>(text, &options).err());
-    refused(chat::import::<PlainMessage>(text, &options).err());
-    refused(converse::import::<PlainMessage>(text, &options).err());
-    refused(json_lines::import::<PlainMessage>(text, &options).err());
-    refused(versioned::import::<PlainMessage>(text, &options).err());
-    insta::assert_snapshot!(refused(openai::import::<PlainMessage>(text, &options).err()), @r"
+    refused(import_anthropic::<PlainMessage>(text, &options).err());
+    refused(import_chat::<PlainMessage>(text, &options).err());
+    refused(import_converse::<PlainMessage>(text, &options).err());
+    refused(import_json_lines::<PlainMessage>(text, &options).err());
+    refused(import_versioned::<PlainMessage>(text, &options).err());
+    insta::assert_snapshot!(refused(import_openai::<PlainMessage>(text, &options).err()), @r"
     $ (line 1, column 1): the text has 6 bytes, more than the limit of 3; split it or raise `ImportOptions::with_max_bytes`
     ");
     let at_the_limit = options.with_max_bytes(2);
-    assert!(openai::import::<PlainMessage>("[]", &at_the_limit).is_ok());
+    assert!(import_openai::<PlainMessage>("[]", &at_the_limit).is_ok());
 }
 
 #[test]
@@ -70,7 +73,7 @@ fn error_names_its_cause_and_has_the_manager_error_as_its_source() {
         (r#"[{"role":"user","content":"Hi","name":"Mia"}]"#, "cannot be kept", false),
         (r#"[{"role":"user","content":" "}]"#, "the conversation refuses the message", true),
     ] {
-        let error = openai::import::<PlainMessage>(text, &options()).unwrap_err();
+        let error = import_openai::<PlainMessage>(text, &options()).unwrap_err();
         assert!(error.to_string().contains(reason), "{error}");
         assert_eq!(error.source().is_some(), is_refused, "{text}");
     }

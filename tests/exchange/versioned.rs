@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Export, versioned};
+use verbale::exchange::{ExchangeError, Export, export_versioned, import_versioned};
 use verbale::message::{Draft, ResultContent, ToolError};
 use verbale::{Content, PlainMessage, Role, ToolCall, Value};
 
@@ -14,7 +14,7 @@ use crate::formats::options;
 use crate::random::{Manager, conversation, said};
 
 fn imported(text: &str) -> Result<Manager, ExchangeError> {
-    versioned::import::<PlainMessage>(text, &options())
+    import_versioned::<PlainMessage>(text, &options())
 }
 
 fn read(json: &Json) -> Result<Manager, ExchangeError> {
@@ -22,7 +22,7 @@ fn read(json: &Json) -> Result<Manager, ExchangeError> {
 }
 
 fn written(manager: &Manager) -> Json {
-    serde_json::from_str(&versioned::export(manager).text).unwrap()
+    serde_json::from_str(&export_versioned(manager).text).unwrap()
 }
 
 /// The example in the document that defines the format.
@@ -54,7 +54,7 @@ fn example_of_the_format_round_trips() {
     assert_eq!(said(&manager.records()), expected);
     assert!(manager.records()[1].is_fake());
     assert_eq!(written(&manager), example());
-    assert!(versioned::export(&manager).losses.is_empty());
+    assert!(export_versioned(&manager).losses.is_empty());
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn bytes_and_unheard_text_are_losses() {
     let id = manager.add_assistant([Content::from("One moment."), call.into()]).unwrap().id();
     let heard = verbale::Heard::bytes(3, verbale::HeardSource::Estimate);
     manager.entry(&id).unwrap().set_heard(heard).unwrap();
-    let losses = versioned::export(&manager).losses;
+    let losses = export_versioned(&manager).losses;
     assert_eq!(loss::texts(&losses), [(id, loss::UNHEARD), (id, loss::VALUE_TYPE)]);
 }
 
@@ -155,7 +155,7 @@ fn merged_parts_and_confidences_are_losses() {
     manager.add_assistant("Yes.").unwrap();
     let sure = Draft::new(Role::User, "Good").with_confidence(0.93_f32.try_into().unwrap());
     let sure = manager.add(sure).unwrap().id();
-    let losses = versioned::export(&manager).losses;
+    let losses = export_versioned(&manager).losses;
     assert_eq!(loss::texts(&losses), [(merged, loss::PARTS), (sure, loss::PARTS)]);
 }
 
@@ -239,14 +239,14 @@ proptest! {
     #[test]
     fn any_conversation_round_trips(records in conversation(true)) {
         let manager = Manager::restore(records.clone()).unwrap();
-        let export = versioned::export(&manager);
+        let export = export_versioned(&manager);
         for (_, loss) in &export.losses {
             prop_assert!([loss::SUMMARY, loss::UNHEARD, loss::PARTS].contains(&loss.as_ref()), "{loss}");
         }
         let again = imported(&export.text).unwrap();
         prop_assert_eq!(said(&again.records()), said(&records), "{}", export.text);
-        let second = versioned::export(&again);
-        let third = versioned::export(&imported(&second.text).unwrap());
+        let second = export_versioned(&again);
+        let third = export_versioned(&imported(&second.text).unwrap());
         prop_assert_eq!(&second.text, &third.text);
         // An import may merge messages that were separate, so the lost parts differ.
         let others = |export: &Export| export.losses.iter().filter(|(_, loss)| loss.as_ref() != loss::PARTS).count();

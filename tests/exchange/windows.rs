@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{anthropic, openai};
+use verbale::exchange::{export_openai, import_anthropic, import_openai, window_anthropic, window_openai};
 use verbale::log::LoggedCall;
 use verbale::message::{Decision, Draft, RoleHint};
 use verbale::{Role, ToolCall, Value};
@@ -79,11 +79,11 @@ fn assert_anthropic_accepts(request: &Json) {
 }
 
 fn assert_both_accept(manager: &Manager) {
-    let (openai, anthropic) = (openai::window(manager), anthropic::window(manager));
+    let (openai, anthropic) = (window_openai(manager), window_anthropic(manager));
     assert_openai_accepts(&serde_json::from_str(&openai.text).unwrap());
     assert_anthropic_accepts(&serde_json::from_str(&anthropic.text).unwrap());
-    openai::import::<verbale::PlainMessage>(&openai.text, &options()).unwrap();
-    anthropic::import::<verbale::PlainMessage>(&anthropic.text, &options()).unwrap();
+    import_openai::<verbale::PlainMessage>(&openai.text, &options()).unwrap();
+    import_anthropic::<verbale::PlainMessage>(&anthropic.text, &options()).unwrap();
 }
 
 proptest! {
@@ -138,7 +138,7 @@ fn window_equals_current_messages() {
     manager.add_assistant([verbale::Content::from("One moment."), call.clone().into()]).unwrap();
     manager.add_user("Hello?").unwrap();
     manager.add_user(call.success(["until six"])).unwrap();
-    let openai = openai::window(&manager);
+    let openai = window_openai(&manager);
     let losses = openai.losses;
     assert_eq!(loss::texts(&losses), [(summary, loss::SUMMARY)]);
     let call = json!({"id": "a", "type": "function", "function": {"name": "hours", "arguments": "null"}});
@@ -170,9 +170,9 @@ fn role_hint_becomes_the_role() {
     let roles = |messages: &Json| -> Vec<String> {
         messages.as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
     };
-    let openai: Json = serde_json::from_str(&openai::window(&manager).text).unwrap();
+    let openai: Json = serde_json::from_str(&window_openai(&manager).text).unwrap();
     assert_eq!(roles(&openai), ["user", "system", "assistant", "assistant"]);
-    assert_eq!(openai, serde_json::from_str::<Json>(&openai::export(&manager).text).unwrap());
-    let anthropic: Json = serde_json::from_str(&anthropic::window(&manager).text).unwrap();
+    assert_eq!(openai, serde_json::from_str::<Json>(&export_openai(&manager).text).unwrap());
+    let anthropic: Json = serde_json::from_str(&window_anthropic(&manager).text).unwrap();
     assert_eq!(roles(&anthropic["messages"]), ["user", "assistant"]);
 }

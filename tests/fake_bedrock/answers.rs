@@ -58,8 +58,8 @@ async fn piece_size_and_stop_reason_can_be_set() {
 fn text_and_three_calls() -> ScriptedReply {
     ScriptedReply::text("One moment.")
         .tool_call("call_1", "get_booking", json!({"reference": "KL305T", "nested": [1, "é"]}))
-        .raw_tool_call("call_2", "hang_up", "")
-        .raw_tool_call("call_3", "hang_up", "{no json")
+        .tool_call("call_2", "hang_up", "")
+        .tool_call("call_3", "hang_up", "{no json")
         .usage(1, 2)
 }
 

@@ -154,9 +154,9 @@ fn bedrock(place: Place, fault: Fault, stays: bool, is_over: Arc<AtomicBool>) ->
             Place::BeforeTheFirstToken | Place::AfterTheTool => before_the_first_token(fault),
             Place::InText => within(ScriptedReply::text(TEXT), 4, fault),
             Place::InAToolCall => match fault {
-                Fault::NoJson => ScriptedReply::default().raw_tool_call("call_1", "balance", "{account}"),
+                Fault::NoJson => ScriptedReply::default().tool_call("call_1", "balance", "{account}"),
                 Fault::MaxTokens => {
-                    ScriptedReply::default().raw_tool_call("call_1", "balance", "{\"acc").stop(StopReason::MaxTokens)
+                    ScriptedReply::default().tool_call("call_1", "balance", "{\"acc").stop(StopReason::MaxTokens)
                 }
                 fault => within(call, 6, fault),
             },

@@ -25,7 +25,7 @@ async fn restored(log: &dyn CallLog, id: &str) -> Manager {
 
 async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock) {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let expires_at_s = START_MS / 1_000 + 3_600;
     let open = |id: &str, expires: bool| {
         let header = CallHeader::new(call_id(id), START_MS).unwrap();

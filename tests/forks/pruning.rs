@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use verbale::log::CallEnd;
-use verbale::{LastMessage, MessageId, MessageWrapper, Prune, Record};
+use verbale::{LastMessage, MessageId, MessageWrapper, Record};
 
 use super::history::{Done, Manager, World, history};
 use super::{id, list, shown, summaries, summarise, tool_call, window};
@@ -25,9 +25,9 @@ fn log_everything(manager: &mut Manager) -> Vec<Record> {
 fn pruning_removes_oldest_and_keeps_the_rest_unchanged() {
     let mut manager = call(4);
     let log = log_everything(&mut manager);
-    assert_eq!(manager.prune(8, Prune::Logged), 0);
-    assert_eq!(manager.prune(5, Prune::Logged), 2, "the first of five would be an assistant message");
-    assert_eq!(manager.prune(4, Prune::Logged), 2);
+    assert_eq!(manager.prune_logged(8), 0);
+    assert_eq!(manager.prune_logged(5), 2, "the first of five would be an assistant message");
+    assert_eq!(manager.prune_logged(4), 2);
     assert_eq!((manager.pruned(), manager.message_count()), (4, 8));
     assert_eq!(list(&manager), ["user: u2", "assistant: a2", "user: u3", "assistant: a3"]);
     assert_eq!(window(&manager).iter().map(shown).collect::<Vec<_>>(), list(&manager));
@@ -51,14 +51,14 @@ fn pruning_removes_oldest_and_keeps_the_rest_unchanged() {
 #[test]
 fn unlogged_messages_are_not_pruned() {
     let mut manager = call(4);
-    assert_eq!(manager.prune(0, Prune::Logged), 0);
+    assert_eq!(manager.prune_logged(0), 0);
     let some = Record::from(manager.meta_messages()[0].message().clone());
     let others = manager.records();
     manager.acknowledge([&some].into_iter().chain(&others[1..4]));
     let changed = id(&manager, 2);
     manager.entry(&changed).unwrap().set_data("k", true).unwrap();
-    assert_eq!(manager.prune(0, Prune::Logged), 2, "the log does not know the change");
-    assert_eq!(manager.prune(2, Prune::Anything), 4);
+    assert_eq!(manager.prune_logged(0), 2, "the log does not know the change");
+    assert_eq!(manager.prune(2), 4);
     let late = manager.records();
     manager.acknowledge([&late[0], &some]);
     assert_eq!(manager.changes(LastMessage::Include).len(), 1);
@@ -67,7 +67,7 @@ fn unlogged_messages_are_not_pruned() {
     manager.add_user("u4").unwrap();
     manager.add_assistant("a4").unwrap();
     log_everything(&mut manager);
-    assert_eq!(manager.prune(0, Prune::Logged), 2, "the last turn stays");
+    assert_eq!(manager.prune_logged(0), 2, "the last turn stays");
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn pruning_keeps_call_pairs_and_the_last_message() {
     manager.add_user("still there?").unwrap();
     manager.add_assistant("one moment").unwrap();
     manager.add_user("fine").unwrap();
-    assert_eq!(manager.prune(0, Prune::Anything), 2, "an open call keeps later messages");
+    assert_eq!(manager.prune(0), 2, "an open call keeps later messages");
     manager.add_user(slow.success(["yes"])).unwrap();
-    assert_eq!(manager.prune(2, Prune::Anything), 0, "a call is pruned together with its result");
+    assert_eq!(manager.prune(2), 0, "a call is pruned together with its result");
     manager.add_assistant("done").unwrap();
     manager.add_user("thanks").unwrap();
-    assert_eq!(manager.prune(0, Prune::Anything), 6);
+    assert_eq!(manager.prune(0), 6);
     assert_eq!(list(&manager), ["user: thanks"]);
     let again = manager.add_assistant(slow.clone()).unwrap_err();
     assert!(again.to_string().starts_with(&format!("tool call `{}` ", slow.id())), "{again}");
@@ -94,12 +94,12 @@ fn pruning_keeps_call_pairs_and_the_last_message() {
 fn pruning_does_not_empty_the_window() {
     let mut manager = call(2);
     log_everything(&mut manager);
-    assert_eq!(manager.prune(0, Prune::Anything), 2);
+    assert_eq!(manager.prune(0), 2);
     assert_eq!(list(&manager), ["user: u1", "assistant: a1"]);
-    assert_eq!(manager.prune(0, Prune::Anything), 0);
+    assert_eq!(manager.prune(0), 0);
     assert_eq!(manager.messages().count(), 2);
     summarise(&mut manager, "S");
-    assert_eq!(manager.prune(0, Prune::Logged), 2, "the log has what the summary covers");
+    assert_eq!(manager.prune_logged(0), 2, "the log has what the summary covers");
     assert_eq!(list(&manager), ["summary: S"]);
     assert!(manager.to_string().contains("[released] 4 messages that left memory"));
     manager.add_assistant("are you there?").unwrap();
@@ -117,10 +117,10 @@ fn pruning_keeps_last_summary_and_later_messages() {
     }
     summarise(&mut manager, "second");
     manager.add_user("u4").unwrap();
-    assert_eq!(manager.prune(8, Prune::Anything), 2);
-    assert_eq!(manager.prune(6, Prune::Anything), 2);
+    assert_eq!(manager.prune(8), 2);
+    assert_eq!(manager.prune(6), 2);
     assert_eq!(list(&manager)[..2], ["summary: first", "user: u2"]);
-    assert_eq!(manager.prune(0, Prune::Anything), 5);
+    assert_eq!(manager.prune(0), 5);
     assert_eq!(list(&manager), ["summary: second", "user: u4"]);
     assert_eq!(manager.last_summary().map(|wrapper| wrapper.id()), Some(id(&manager, 0)));
     assert_eq!((summaries(&manager), manager.message_count()), (2, 9));
@@ -134,7 +134,7 @@ fn late_summary_covers_messages_left_after_pruning() {
     let (taken, older) = (manager.summarizing().unwrap(), manager.summarizing_keeping(3).unwrap());
     let read: Vec<MessageId> = taken.messages().map(|message| message.id()).collect();
     let before = manager.records();
-    assert_eq!(manager.prune(4, Prune::Anything), 4);
+    assert_eq!(manager.prune(4), 4);
     assert!(manager.add_summary("S", &older).unwrap_err().is_stale());
     let summary = manager.add_summary("S", &taken).unwrap().id();
     assert_eq!(manager.summary_ids(&summary), read[4..], "only these are in memory");
@@ -149,7 +149,7 @@ fn second_summary_of_a_range_is_stale_after_pruning() {
     let mut manager = call(4);
     let (long, short) = (manager.summarizing().unwrap(), manager.summarizing_keeping(2).unwrap());
     manager.add_summary("short", &short).unwrap();
-    assert_eq!(manager.prune(0, Prune::Anything), 4);
+    assert_eq!(manager.prune(0), 4);
     assert!(manager.add_summary("long", &long).unwrap_err().is_stale());
 }
 
@@ -158,7 +158,7 @@ fn fork_of_pruned_source_has_the_remaining_messages() {
     let mut manager = call(4);
     let gone = id(&manager, 3);
     let log = log_everything(&mut manager);
-    manager.prune(4, Prune::Logged);
+    manager.prune_logged(4);
     assert!(manager.fork(&gone, "CA1").unwrap_err().is_not_in_memory());
     let first = id(&manager, 0);
     assert!(manager.edit(&first, "other", "CA1").unwrap_err().is_not_in_memory());
@@ -180,7 +180,7 @@ fn fork_that_needs_pruned_messages_is_refused() {
     let mut manager = call(4);
     summarise(&mut manager, "S");
     manager.add_user("u4").unwrap();
-    manager.prune(6, Prune::Anything);
+    manager.prune(6);
     assert_eq!(list(&manager)[..2], ["user: u2", "assistant: a2"]);
     // Without the summary, the window would begin with pruned messages.
     let covered = id(&manager, 1);
@@ -194,9 +194,9 @@ fn fork_keeps_messages_pruned_from_its_source() {
     let mut source = call(4);
     let at = id(&source, 5);
     let mut fork = source.fork(&at, "CA1").unwrap();
-    assert_eq!(source.prune(2, Prune::Anything), 6);
+    assert_eq!(source.prune(2), 6);
     assert_eq!((source.meta_messages().len(), fork.meta_messages().len()), (2, 6));
-    assert_eq!(fork.prune(2, Prune::Anything), 4);
+    assert_eq!(fork.prune(2), 4);
     assert_eq!(list(&fork), ["user: u2", "assistant: a2"]);
     fork.add_user("u3'").unwrap();
     assert_eq!(list(&source), ["user: u3", "assistant: a3"]);
@@ -221,14 +221,15 @@ proptest! {
             prop_assert_eq!(before.manager.message_count(), world.manager.message_count());
             prop_assert_eq!(before.manager.lineage(), world.manager.lineage());
 
-            let super::history::Op::Prune { keep, which } = op else { unreachable!() };
+            let super::history::Op::Prune { keep, only_logged } = op else { unreachable!() };
             for gone in &was[..count] {
                 prop_assert!(world.manager.entry(&gone.id()).is_none());
                 let acknowledged = before.acknowledged.get(&gone.id()) == Some(&gone.message().revision());
-                prop_assert!(acknowledged || *which == Prune::Anything);
+                prop_assert!(acknowledged || !only_logged);
             }
             prop_assert!(count == 0 || is.len() >= *keep);
-            prop_assert_eq!(world.manager.prune(*keep, *which), 0, "one call prunes as much as possible");
+            let again = if *only_logged { world.manager.prune_logged(*keep) } else { world.manager.prune(*keep) };
+            prop_assert_eq!(again, 0, "one call prunes as much as possible");
 
             // No result without its call, and no call without its result if there is one.
             let calls: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_tool_call()).map(|c| c.id().clone()).collect();

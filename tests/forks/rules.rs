@@ -261,7 +261,7 @@ fn lineage_lists_each_source() {
     // Pruned marks are still listed.
     third.add_assistant("a2'").unwrap();
     third.add_user("u3'").unwrap();
-    assert_eq!(third.prune(0, verbale::Prune::Anything), 6);
+    assert_eq!(third.prune(0), 6);
     assert_eq!(marks(third.lineage()), sources);
     let last = id(&third, 0);
     assert_eq!(third.fork(&last, "CA3").unwrap().lineage().len(), 3);

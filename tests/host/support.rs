@@ -29,7 +29,7 @@ impl Clock for TokioClock {
 /// Starts a process that logs into `log`.
 pub fn host(log: Arc<dyn CallLog>) -> CallHost {
     let (writer, task) = LogWriter::new(log, WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     CallHost::new(writer)
 }
 

@@ -7,7 +7,7 @@ use proptest::sample::Index;
 use verbale::message::{Outcome, Position, ToolError, is_blank};
 use verbale::{
     Attribute, Content, Contents, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId, MessageWrapper,
-    MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall, ToolResult, Value,
+    MessagesManager, PlainMessage, Record, Role, Summarizing, Timing, ToolCall, ToolResult, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -62,7 +62,7 @@ pub enum Op {
     /// Prunes the oldest messages.
     Prune {
         keep: usize,
-        which: Prune,
+        only_logged: bool,
     },
     /// Continues as a fork of itself.
     Fork {
@@ -129,8 +129,8 @@ pub fn op() -> impl Strategy<Value = Op> {
         3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::Submit),
         1 => Just(Op::TakeBack),
         1 => Just(Op::Restore),
-        2 => (0usize..12, prop::sample::select(vec![Prune::Logged, Prune::Anything]))
-            .prop_map(|(keep, which)| Op::Prune { keep, which }),
+        2 => (0usize..12, any::<bool>())
+            .prop_map(|(keep, only_logged)| Op::Prune { keep, only_logged }),
         1 => index().prop_map(|at| Op::Fork { at }),
         1 => (index(), texts()).prop_map(|(message, texts)| Op::Edit { message, texts }),
     ]
@@ -327,9 +327,9 @@ impl World {
                 self.pruned = 0;
                 Done::Restored
             }
-            Op::Prune { keep, which } => {
+            Op::Prune { keep, only_logged } => {
                 let before: Vec<Message> = self.messages().cloned().collect();
-                let count = self.manager.prune(*keep, *which);
+                let count = if *only_logged { self.manager.prune_logged(*keep) } else { self.manager.prune(*keep) };
                 for message in &before[..count] {
                     self.pruned += said(message).len();
                     let logged = self.table.get(&message.position()).map(|record| record.revision());

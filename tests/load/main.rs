@@ -146,7 +146,7 @@ fn world(
 ) -> Arc<World> {
     let log = Arc::new(log);
     let (writer, task) = LogWriter::new(log.clone(), settings.with_limits(load.max_call_bytes, load.max_bytes));
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     Arc::new(World { load, log, writer, seen: Seen::default(), compared: Box::new(compared) })
 }
 

@@ -142,6 +142,13 @@ impl CallLog for Faulty {
         })
     }
 
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        Box::pin(async move {
+            self.pass(call_id).await?;
+            self.log.read_header(call_id).await
+        })
+    }
+
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         self.log.read_call(call_id)
     }

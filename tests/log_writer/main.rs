@@ -31,7 +31,7 @@ fn settings() -> WriterSettings {
 
 fn started(log: &Arc<Faulty>, settings: WriterSettings) -> LogWriter {
     let (writer, task) = LogWriter::new(log.clone(), settings);
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     writer
 }
 
@@ -306,7 +306,7 @@ async fn spooled_changes_outlive_the_writer() {
     log.always(&call_id("CA1"), Next::Unavailable);
     let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
     for turn in 0..50 {
@@ -379,7 +379,7 @@ async fn full_or_failing_spool_delays_nothing() {
 async fn writer_without_handles_stores_everything_and_ends() {
     let log: Arc<MemoryLog> = Arc::default();
     let (writer, task) = LogWriter::new(log.clone(), settings());
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
@@ -426,7 +426,7 @@ async fn stop_stores_or_reports_what_is_accepted_during_its_flush() {
         };
         let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
         let (writer, task) = LogWriter::new(log.clone(), settings());
-        let task = tokio::spawn(task.run());
+        let task = tokio::spawn(task);
         let mut first = Manager::new();
         first.add_user("Hi").unwrap();
         let mut later = Manager::new();

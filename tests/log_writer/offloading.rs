@@ -54,8 +54,8 @@ async fn contents_larger_than_an_item_are_read_back_unchanged() {
     create_table(&client, "verbale").await.unwrap();
     let contents = Cached::new(DynamoContents::new(client.clone()), 1 << 20);
     let log = Arc::new(Offloading::new(DynamoLog::new(client.clone()), contents));
-    let (writer, task) = LogWriter::new(log.clone(), settings().with_attempt_timeout(LONG));
-    tokio::spawn(task.run());
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_retries(LONG, LONG));
+    tokio::spawn(task);
 
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = large_call();
@@ -103,7 +103,7 @@ async fn redacted_text_reaches_no_content_store() {
     let log = Arc::new(Offloading::new(MemoryLog::new(), store.clone()));
     let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool).with_redactor(Arc::new(CardNumbers)));
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let mut manager = Manager::new();
     manager.add_system("Test with 4111 1111 1111 1111.").unwrap();
     manager.add_user(format!("{} 4111 1111", text(0, 2_000))).unwrap();

@@ -73,7 +73,7 @@ async fn card_number_reaches_neither_log_nor_spool() {
     log.always(&call_id("CA1"), Next::Unavailable);
     let settings = settings().with_redactor(Arc::new(CardNumbers));
     let (writer, task) = LogWriter::new(log.clone(), settings.clone().with_spool(spool(&memory)));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("My card is 4111 1111").unwrap();

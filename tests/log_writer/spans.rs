@@ -145,7 +145,7 @@ async fn crashed(log: &Arc<Faulty>, next: Next) -> (SpoolMemory, Manager) {
     let memory = SpoolMemory::default();
     let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let (call, mut manager) = opened(&writer);
     let [_, assistant] = turn(&mut manager, 0);
     submit(&call, &mut manager).await;
@@ -197,7 +197,7 @@ async fn spool_that_fails_anywhere_loses_and_repeats_nothing() {
         let memory = SpoolMemory::default();
         let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
         let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool.clone()));
-        let task = tokio::spawn(task.run());
+        let task = tokio::spawn(task);
         let (call, mut manager) = opened(&writer);
         submit(&call, &mut manager).await;
         memory.fail_after(Some(writes));

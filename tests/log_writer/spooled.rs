@@ -108,7 +108,7 @@ async fn records_in_the_spool_of_an_earlier_task_are_acknowledged_again() {
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
@@ -154,7 +154,7 @@ async fn dead_letter_in_the_spool_can_be_submitted_again() {
     let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     log.next(&call_id("CA1"), Next::Refuse);
     let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();

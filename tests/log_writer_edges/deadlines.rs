@@ -63,7 +63,7 @@ async fn every_wait_ends_at_its_deadline_if_the_task_never_runs() {
 async fn every_wait_ends_at_its_deadline_if_the_runtime_of_the_task_is_idle() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (writer, task) = LogWriter::new(Arc::new(Scripted::default()), settings().with_limits(100, 100));
-    runtime.spawn(task.run());
+    runtime.spawn(task);
     every_wait_ends(&writer).await;
     runtime.shutdown_background();
     let left = by_deadline(Duration::ZERO, writer.flush(SOON)).await;
@@ -103,7 +103,7 @@ async fn is_pending(mut future: Pin<&mut impl Future>) -> bool {
 async fn resume_ends_at_its_deadline_if_the_task_stops_after_the_flush() {
     let (writer, task) = LogWriter::new(Arc::new(Scripted::default()), settings());
     let id = ca1();
-    let mut task = pin!(task.run());
+    let mut task = pin!(task);
     let mut resume = pin!(writer.resume::<PlainMessage>(&id, SOON));
     assert!(is_pending(resume.as_mut()).await);
     // The task answers the flush, and nothing polls it afterwards.

@@ -39,7 +39,7 @@ fn settings() -> WriterSettings {
 
 fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHandle<()>) {
     let (writer, task) = LogWriter::new(log.clone(), settings);
-    (writer, tokio::spawn(task.run()))
+    (writer, tokio::spawn(task))
 }
 
 fn spool_in(memory: &SpoolMemory) -> Arc<Spool> {

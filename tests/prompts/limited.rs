@@ -47,7 +47,7 @@ proptest! {
         runtime.block_on(async {
             let log = Arc::new(MemoryLog::new());
             let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-            tokio::spawn(task.run());
+            tokio::spawn(task);
             let logged = |conversation: &Conversation| {
                 let call = Arc::new(writer.open(CallHeader::new(conversation.id().clone(), 0).unwrap()).unwrap());
                 conversation.log(call.clone());

@@ -24,7 +24,7 @@ async fn stored(log: &MemoryLog, id: &CallId) -> MessagesManager<PlainMessage> {
 async fn every_message_is_logged_and_the_conversation_continues_elsewhere() {
     let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
 
@@ -83,7 +83,7 @@ async fn new_writer_gets_the_changes_that_a_stopped_one_had_not_stored() {
 
     let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let call = Arc::new(writer.open(header.clone()).unwrap());
     conversation.log(call.clone());
     assert!(call.flush(TIMEOUT).await.is_empty());
@@ -95,7 +95,7 @@ async fn new_writer_gets_the_changes_that_a_stopped_one_had_not_stored() {
 async fn finish_logs_all_messages_and_the_end() {
     let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default().with_limits(4_000, 1 << 20));
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
     let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
     assert_eq!(conversation.finish("nobody", TIMEOUT).await.unwrap(), [], "without a log, nothing is unstored");
@@ -123,7 +123,7 @@ async fn finish_logs_all_messages_and_the_end() {
 async fn late_result_is_logged_although_its_message_is_over_the_limit() {
     let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
     let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
 

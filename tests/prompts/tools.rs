@@ -156,7 +156,7 @@ async fn tool_without_arguments_accepts_empty_and_null() {
     })
     .unwrap();
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::default().raw_tool_call("call_1", "ring", "").raw_tool_call("call_2", "ring", "null"));
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "ring", "").tool_call("call_2", "ring", "null"));
     let conversation = prompt(&bedrock).tool(tool).request("Ring.").apply().unwrap();
     assert!(read(conversation.run()).await.1.is_none());
     assert_eq!(ran.load(Ordering::SeqCst), 2);

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
 use verbale::contents::{Blob, Cached, ContentStore};
-use verbale::dynamodb::{DynamoContents, DynamoLog, Layout};
+use verbale::dynamodb::{DynamoContents, DynamoLog};
 use verbale::log::{
     CallHeader, CallLog, CallWriter, LogWriter, LoggedCall, Offloading, Spool, SpoolSettings, WriterSettings,
 };
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::LAYOUT;
+use super::HAS_SPANS;
 use crate::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
@@ -50,7 +50,7 @@ fn partition() -> &'static str {
 }
 
 fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> {
-    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
+    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
     Offloading::new(log, Cached::new(DynamoContents::new(dynamo.client()), 0))
 }
 
@@ -61,7 +61,7 @@ fn process(dynamo: &Dynamo, spool: Option<Arc<Spool>>) -> (LogWriter, tokio::tas
         settings = settings.with_spool(spool);
     }
     let (writer, task) = LogWriter::new(Arc::new(offloading(dynamo)), settings);
-    (writer, tokio::spawn(task.run()))
+    (writer, tokio::spawn(task))
 }
 
 /// Opens a call and submits a message of `TEXT_BYTES`.
@@ -222,9 +222,8 @@ async fn released_upload_starts_again() {
 #[tokio::test(start_paused = true)]
 async fn bytes_in_flight_are_limited() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let limit = 3 * CHUNK_BYTES;
-    let store = DynamoContents::new(dynamo.client()).with_upload_limit(limit);
-    let puts = (0..20_u8).map(|number| {
+    let store = DynamoContents::new(dynamo.client());
+    let puts = (0..60_u8).map(|number| {
         let store = store.clone();
         tokio::spawn(async move {
             let blob = Blob::new(vec![number; CHUNK_BYTES]);
@@ -239,8 +238,8 @@ async fn bytes_in_flight_are_limited() {
     {
         *at_once.entry(line.split(" ms").next().unwrap().to_owned()).or_default() += 1;
     }
-    assert_eq!(at_once.values().max(), Some(&3), "{at_once:?}");
-    assert_eq!(at_once.values().sum::<usize>(), 20);
+    assert_eq!(at_once.values().max(), Some(&((8 << 20) / CHUNK_BYTES)), "{at_once:?}");
+    assert_eq!(at_once.values().sum::<usize>(), 60);
 }
 
 #[tokio::test(start_paused = true)]
@@ -264,7 +263,7 @@ async fn failing_store_delays_only_the_messages_with_contents() {
             call_writer.submit(&mut manager, LastMessage::Include).unwrap();
             tokio::time::sleep(Duration::from_secs(12)).await;
             // In spans, both messages are one item.
-            let seq = if matches!(LAYOUT, Layout::Spans) { 2 * turn - 1 } else { 2 * turn };
+            let seq = if HAS_SPANS { 2 * turn - 1 } else { 2 * turn };
             let sort_key = format!("MSG#{seq:08}");
             assert_eq!(dynamo.journal().writes_of(&format!("CALL#{name}"), &sort_key), 1, "{with_spool}, turn {turn}");
         }

@@ -13,7 +13,7 @@ use verbale::log::{
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::LAYOUT;
+use super::HAS_SPANS;
 use crate::dynamo::{Attribute, Dynamo, Fault, FaultPlan, Window};
 use crate::log;
 use crate::support::{START_MS, call, message};
@@ -23,7 +23,7 @@ type Manager = MessagesManager<PlainMessage>;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> {
-    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
+    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
     Offloading::new(log, Cached::new(DynamoContents::new(dynamo.client()), 0))
 }
 
@@ -31,7 +31,7 @@ fn process(dynamo: &Dynamo, memory: &SpoolMemory) -> (LogWriter, tokio::task::Jo
     let spool: Spool = memory.open(SpoolSettings::default()).unwrap();
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(Arc::new(offloading(dynamo)), settings.with_spool(Arc::new(spool)));
-    (writer, tokio::spawn(task.run()))
+    (writer, tokio::spawn(task))
 }
 
 fn erased_mark() -> Attribute {

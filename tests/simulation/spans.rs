@@ -2,9 +2,7 @@
 
 #![allow(clippy::duplicate_mod, reason = "the same cases, in another layout")]
 
-use verbale::dynamodb::Layout;
-
-const LAYOUT: Layout = Layout::Spans;
+const HAS_SPANS: bool = true;
 
 #[path = "contents.rs"]
 mod contents;

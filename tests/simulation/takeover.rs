@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::{DynamoLog, Layout};
+use verbale::dynamodb::DynamoLog;
 use verbale::log::{
     CallEnd, CallHeader, CallLog, CallWriter, LogError, LogErrorKind, LogWriter, Spool, SpoolSettings, WriterSettings,
 };
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::LAYOUT;
+use super::HAS_SPANS;
 use crate::dynamo::{Death, Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
@@ -33,7 +33,7 @@ impl Process {
     fn new(log: DynamoLog, settings: WriterSettings) -> Self {
         let settings = settings.with_randomness(Arc::new(SeededRandomness::from(1)));
         let (writer, task) = LogWriter::new(Arc::new(log), settings);
-        Self { writer, task: tokio::spawn(task.run()) }
+        Self { writer, task: tokio::spawn(task) }
     }
 
     async fn die(self) {
@@ -47,7 +47,7 @@ impl Process {
 }
 
 fn log_of(dynamo: &Dynamo) -> DynamoLog {
-    DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT)
+    DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS)
 }
 
 fn process(dynamo: &Dynamo) -> Process {
@@ -150,7 +150,8 @@ async fn kill(killed: Killed) -> bool {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
     let (owner, call, mut manager) = with_hole(&dynamo).await;
     let death = Arc::new(Mutex::new(Death { after: killed.at, sends_the_next: killed.is_sent }));
-    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
+    let mortal =
+        DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
     let candidate = Process::new(mortal, WriterSettings::default());
     let (mut plan, mut timeout) = (FaultPlan::none().with_latency_ms(4..=4), SOON);
     if killed.gives_up {
@@ -305,7 +306,8 @@ async fn records_that_meet_a_fence_are_held() {
     let (owner, call, mut manager) = with_call(&dynamo, 4).await;
     // The candidate dies after its commit, its pass and some of its steps.
     let death = Arc::new(Mutex::new(Death { after: 5, sends_the_next: true }));
-    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
+    let mortal =
+        DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
     let candidate = Process::new(mortal, WriterSettings::default());
     let _ = tokio::time::timeout(Duration::from_secs(1), candidate.resume(SOON)).await;
     candidate.die().await;
@@ -343,7 +345,8 @@ async fn candidate_respects_another_one_until_it_is_silent() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
     let (_owner, _call, manager) = with_call(&dynamo, 4).await;
     let death = Arc::new(Mutex::new(Death { after: 5, sends_the_next: true }));
-    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
+    let mortal =
+        DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
     let dead = Process::new(mortal, WriterSettings::default());
     let _ = tokio::time::timeout(Duration::from_secs(1), dead.resume(SOON)).await;
     dead.die().await;
@@ -405,10 +408,7 @@ async fn header_is_stored_before_the_first_record() {
     let mut manager = Manager::new();
     say(&mut manager, &call, 2);
     assert_eq!(call.flush(SOON).await, []);
-    let keys: &[&str] = match LAYOUT {
-        Layout::Spans => &["CALL", "MSG#00000000"],
-        _ => &["CALL", "MSG#00000000", "MSG#00000001"],
-    };
+    let keys: &[&str] = if HAS_SPANS { &["CALL", "MSG#00000000"] } else { &["CALL", "MSG#00000000", "MSG#00000001"] };
     assert_eq!(dynamo.journal().first_writes("CALL#CA1"), keys);
 }
 

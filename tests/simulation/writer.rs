@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
-use verbale::dynamodb::Layout;
 use verbale::log::{CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolSettings, Status, WriterSettings};
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::LAYOUT;
+use super::HAS_SPANS;
 use crate::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
@@ -24,8 +23,8 @@ async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWrite
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }
-    let (writer, task) = LogWriter::new(Arc::new(log.with_layout(LAYOUT)), settings);
-    tokio::spawn(task.run());
+    let (writer, task) = LogWriter::new(Arc::new(log.with_spans(HAS_SPANS)), settings);
+    tokio::spawn(task);
     (dynamo, writer)
 }
 
@@ -52,7 +51,7 @@ async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter,
     assert_eq!(writer.flush(HOURS).await, []);
     dynamo.set_plan(FaultPlan::none());
     let log =
-        verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
+        verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
     // A new client corrects its clock after its first request.
     let _ = log.read_call(call_writer.lease().call_id()).await;
     let logged = log.read_call(call_writer.lease().call_id()).await.unwrap();
@@ -69,10 +68,8 @@ async fn turn_is_written_alike_if_the_answer_to_opening_was_lost() {
         let (call, mut manager) = opened(&writer, "CA1");
         turns(1, &writer, &call, &mut manager).await;
         finished(&dynamo, &writer, &call, &mut manager).await;
-        let keys: &[&str] = match LAYOUT {
-            Layout::Spans => &["CALL", "MSG#00000000"],
-            _ => &["CALL", "MSG#00000000", "MSG#00000001"],
-        };
+        let keys: &[&str] =
+            if HAS_SPANS { &["CALL", "MSG#00000000"] } else { &["CALL", "MSG#00000000", "MSG#00000001"] };
         assert_eq!(dynamo.journal().first_writes("CALL#CA1"), keys, "{fault:?}");
         assert_eq!(dynamo.journal().count(fault), 1);
     }

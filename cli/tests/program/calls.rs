@@ -42,7 +42,7 @@ impl Clock for CallClock {
 pub async fn play(log: Arc<dyn CallLog>) {
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(log, settings);
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));
 
     let model = scripted([
@@ -83,7 +83,7 @@ pub async fn play(log: Arc<dyn CallLog>) {
 /// Plays a call in which the caller says these lines, and the model the same to each.
 pub async fn play_lines(log: Arc<dyn CallLog>, id: &str, lines: &[String]) {
     let (writer, task) = LogWriter::new(log, WriterSettings::default());
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));
     let model = scripted(lines.iter().map(|_| ScriptedReply::text("I see.").usage(190, 18)));
     let call = open(&writer, &clock, id, model);
@@ -98,7 +98,7 @@ pub async fn play_lines(log: Arc<dyn CallLog>, id: &str, lines: &[String]) {
 pub async fn play_turns(log: Arc<dyn CallLog>, id: &str, turns: usize, words: &str) {
     let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     let (writer, task) = LogWriter::new(log, settings);
-    tokio::spawn(task.run());
+    tokio::spawn(task);
     let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));
     let seats = |turn: usize| {
         ScriptedReply::default().tool_call(format!("t{turn}"), "seats", json!({"ferry": words})).usage(120, 22)

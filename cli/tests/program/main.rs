@@ -8,6 +8,7 @@ mod many;
 mod operate;
 mod prompt;
 mod report;
+mod serve;
 mod tail;
 
 use std::path::{Path, PathBuf};

@@ -53,7 +53,7 @@ impl CallLog for Refusing {
 async fn spooled(folder: &Path, log: Arc<dyn CallLog>) {
     let spool = Arc::new(Spool::open(folder.join("spool"), SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log, WriterSettings::default().with_spool(spool));
-    let task = tokio::spawn(task.run());
+    let task = tokio::spawn(task);
     let call = writer.open(CallHeader::new(CallId::new("ferry-4").unwrap(), START_MS).unwrap()).unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
     for words in ["Two seats, please.", "For today?", "For tomorrow."] {
@@ -240,4 +240,16 @@ async fn demo_says_how_to_see_its_call() {
     assert_eq!(refused.status.code(), Some(2), "{}", shown(&refused));
     let unreachable = run(folder.path(), "verbale demo --log dynamodb://calls --endpoint http://127.0.0.1:9");
     assert_eq!(unreachable.status.code(), Some(5), "{}", shown(&unreachable));
+}
+
+/// What README.md shows of the demo is what it prints. The id of the call is another one each time.
+#[test]
+fn readme_shows_what_the_demo_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = shown(&run(folder.path(), "verbale demo"));
+    let printed: Vec<&str> = demo.lines().collect();
+    let readme = include_str!("../../../README.md");
+    let (block, _) = readme.split_once("```text\ncall builtin-").unwrap().1.split_once("```").unwrap();
+    let shown: Vec<&str> = block.lines().skip(1).filter(|line| *line != "…").collect();
+    assert!(shown.len() > 10 && shown.iter().all(|line| printed.contains(line)), "{demo}");
 }

@@ -182,11 +182,7 @@ impl AnswerReader {
         let empty = self.empty.take().map(|call| (call, String::new()));
         let unreadable = std::mem::take(&mut self.unreadable);
         events.extend(unreadable.into_iter().chain(open).chain(empty).map(|(UnreadCall { id, name }, reason)| {
-            if is_cut {
-                ModelEvent::CutToolCall { id, name }
-            } else {
-                ModelEvent::UnreadableToolCall { id, name, reason: reason.into() }
-            }
+            ModelEvent::UnreadableToolCall { id, name, reason: (!is_cut).then(|| reason.into()) }
         }));
         events.push(ModelEvent::Stop(reason));
         Ok(events)

@@ -44,7 +44,7 @@ use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let model = ScriptedModel::new();
 /// let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
-/// tokio::spawn(task.run());
+/// tokio::spawn(task);
 /// let host = CallHost::new(writer);
 ///
 /// // When the media of a call connect, at first or again, to this process or another one:

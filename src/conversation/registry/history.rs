@@ -80,7 +80,7 @@ impl History {
         if let Some(cut) = manager.prunable(limit.messages, limit.which) {
             self.left.add(manager.all().take(cut - first));
         }
-        manager.prune(limit.messages, limit.which);
+        manager.prune_only(limit.messages, limit.which);
     }
 
     /// Sets the limit. The end of the change prunes messages over it.

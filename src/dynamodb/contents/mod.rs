@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use self::items::Chunks;
 use self::requests::{IsDone, Wanted};
-use self::stored::{CHUNK_BYTES, Stored};
+use self::stored::Stored;
 use self::upload::Uploads;
 use super::Cost;
 use super::table_client::TableClient;
@@ -67,7 +67,7 @@ pub struct DynamoContents {
     uploads: Uploads,
 }
 
-/// The default of [`DynamoContents::with_upload_limit`].
+/// How many bytes of contents a store and its clones send at a time. Further chunks wait.
 const UPLOAD_LIMIT: usize = 8 << 20;
 
 impl DynamoContents {
@@ -91,14 +91,6 @@ impl DynamoContents {
     #[must_use]
     pub fn with_compression(mut self, is_compressing: bool) -> Self {
         self.is_compressing = is_compressing;
-        self
-    }
-
-    /// Sets how many bytes of contents this store and its later clones send at a time; 8 MiB by default, and at least
-    /// one chunk of 350 KiB. Further chunks wait.
-    #[must_use]
-    pub fn with_upload_limit(mut self, bytes: usize) -> Self {
-        self.in_flight = Arc::new(Semaphore::new(bytes.clamp(CHUNK_BYTES, Semaphore::MAX_PERMITS)));
         self
     }
 

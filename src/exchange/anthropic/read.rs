@@ -79,7 +79,28 @@ enum SourceKind {
 /// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as
 /// `thinking`, citations or a file stored at Anthropic, or if the conversation refuses a message: a result before its
 /// call, a second result, a blank message.
-pub fn import<W: MessageWrapper>(
+///
+/// # The format
+///
+/// Anthropic's [Messages](https://docs.anthropic.com/en/api/messages): `system` and `messages` with blocks.
+///
+/// An import reads a whole conversation. [`window_anthropic`](super::window_anthropic) writes only the messages that the
+/// model gets now.
+///
+/// ```
+/// # use verbale::{MessagesManager, PlainMessage};
+/// # use verbale::exchange::{ImportOptions, import_anthropic, window_anthropic};
+/// # fn main() -> Result<(), verbale::exchange::ExchangeError> {
+/// let json = r#"{"system":"You are a bank.","messages":[{"role":"user","content":"Hi"}]}"#;
+/// let manager: MessagesManager<PlainMessage> = import_anthropic(json, &ImportOptions::default())?;
+/// let window = window_anthropic(&manager);
+/// assert_eq!(
+///     window.text,
+///     r#"{"system":[{"type":"text","text":"You are a bank."}],"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}"#
+/// );
+/// # Ok(()) }
+/// ```
+pub fn import_anthropic<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {

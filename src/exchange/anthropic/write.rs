@@ -34,7 +34,7 @@ type Blocks<'a> = Vec<(Order, Json<'a>)>;
 /// [Losses](Export::losses) are the summary; a tool call or result whose other half is missing; attachments that are
 /// left out; labels; the type of data, which is text here; the type of a failure. Pass the
 /// [summary](MessagesManager::last_summary) to the model in an instruction of your own, marked as data.
-pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+pub fn window_anthropic<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     losses.note_summary(manager);
     note_broken(manager, &mut losses);

@@ -8,12 +8,13 @@ use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Message, MessageWrapper, Role, Timing, Value};
 
-/// Exports the messages of conversations, each with its id, as one list.
+/// Exports the messages of conversations, each with its id, as one list in the format of
+/// [`import_chat`](super::import_chat).
 ///
 /// The export always leaves out marks, decisions, fakes, and all times but that of creation. [Losses](Export::losses)
 /// are instructions, summaries, tool calls and their results; text that was not heard; the parts of merged messages;
 /// bytes in custom data.
-pub fn export<'a, W: MessageWrapper + 'a>(
+pub fn export_chat<'a, W: MessageWrapper + 'a>(
     conversations: impl IntoIterator<Item = (&'a str, &'a MessagesManager<W>)>,
 ) -> Export {
     let (mut messages, mut losses) = (Items::default(), Losses::default());

@@ -1,15 +1,5 @@
 //! The messages of Amazon Bedrock's
 //! [Converse](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html), as JSON on the wire.
-//!
-//! ```
-//! # use verbale::{MessagesManager, PlainMessage};
-//! # use verbale::exchange::{ImportOptions, converse};
-//! # fn main() -> Result<(), verbale::exchange::ExchangeError> {
-//! let json = r#"{"system":[{"text":"You are a bank."}],"messages":[{"role":"user","content":[{"text":"Hi"}]}]}"#;
-//! let manager: MessagesManager<PlainMessage> = converse::import(json, &ImportOptions::default())?;
-//! assert_eq!(converse::export(&manager).text, json);
-//! # Ok(()) }
-//! ```
 
 mod blocks;
 pub(crate) mod formats;
@@ -17,5 +7,5 @@ mod read;
 pub(crate) mod wire;
 mod write;
 
-pub use read::import;
-pub use write::export;
+pub use read::import_converse;
+pub use write::export_converse;

@@ -31,7 +31,22 @@ struct Message<'a> {
 /// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as
 /// `reasoningContent`, `citationsContent`, the owner of a bucket or the context of a document, or if the conversation
 /// refuses a message: a result before its call, a second result, a blank message.
-pub fn import<W: MessageWrapper>(
+///
+/// # The format
+///
+/// The messages of Amazon Bedrock's
+/// [Converse](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html), as JSON on the wire.
+///
+/// ```
+/// # use verbale::{MessagesManager, PlainMessage};
+/// # use verbale::exchange::{ImportOptions, export_converse, import_converse};
+/// # fn main() -> Result<(), verbale::exchange::ExchangeError> {
+/// let json = r#"{"system":[{"text":"You are a bank."}],"messages":[{"role":"user","content":[{"text":"Hi"}]}]}"#;
+/// let manager: MessagesManager<PlainMessage> = import_converse(json, &ImportOptions::default())?;
+/// assert_eq!(export_converse(&manager).text, json);
+/// # Ok(()) }
+/// ```
+pub fn import_converse<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {

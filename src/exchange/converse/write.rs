@@ -25,7 +25,7 @@ const UNTITLED: &str = "document";
 /// [Losses](Export::losses) are summaries; text that was not heard; a tool call or result without its other half;
 /// attachments outside user messages, with a source other than bytes or an `s3://` URL, or with a MIME type that has no
 /// format in Converse; labels; the type of a failure and whether to retry; bytes in data.
-pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+pub fn export_converse<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let (mut system, mut messages) = (Items::default(), Items::default());
     // Converse refuses two consecutive messages of one role.

@@ -12,11 +12,11 @@ use crate::message::{
     Content, Document, Message, MessageWrapper, Outcome, Part, Role, Source, ToolCall, ToolResult, Value,
 };
 
-/// Exports the conversation.
+/// Exports the conversation in the format of [`import_json_lines`](super::import_json_lines).
 ///
 /// [Losses](Export::losses) are summaries, text that was not heard, bytes in data, results without their calls, and
 /// calls whose result may be in a missing message.
-pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+pub fn export_json_lines<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let (mut lines, mut losses) = (String::new(), Losses::default());
     each_message(manager, &mut losses, |message, contents, losses| {
         for (part, contents) in message.heard_parts(&contents) {

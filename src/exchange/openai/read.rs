@@ -76,7 +76,23 @@ struct Called<'a> {
 /// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as a
 /// `name` or the value of an unknown key, or if the conversation refuses a message: a result before its call, a second
 /// result, a blank message.
-pub fn import<W: MessageWrapper>(
+///
+/// # The format
+///
+/// OpenAI's [chat messages](https://platform.openai.com/docs/api-reference/chat/create), with tool calls.
+///
+/// ```
+/// # use verbale::{MessagesManager, PlainMessage};
+/// # use verbale::exchange::{ImportOptions, export_openai, import_openai};
+/// # fn main() -> Result<(), verbale::exchange::ExchangeError> {
+/// let json = r#"[{"role":"user","content":"Is it open?"},{"role":"assistant","content":"Until six."}]"#;
+/// let manager: MessagesManager<PlainMessage> = import_openai(json, &ImportOptions::default())?;
+/// let export = export_openai(&manager);
+/// assert_eq!(export.text, json);
+/// assert!(export.losses.is_empty());
+/// # Ok(()) }
+/// ```
+pub fn import_openai<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {

@@ -32,7 +32,7 @@ use crate::message::{
 ///   `audio/mpeg`; attachments that are neither bytes nor an image's URL;
 /// - the labels of attachments;
 /// - the type of a result that is data or a failure, because every result is a text in this format; bytes in arguments.
-pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+pub fn export_openai<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let mut chat = Chat::new(Fit::Conversation, manager.all().map(W::message));
     each_message(manager, &mut losses, |message, contents, losses| chat.write(message, &contents, losses));
@@ -43,11 +43,11 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
 ///
 /// All system instructions come first, then the messages of the window. Each call is followed by its result, and no text
 /// is blank. Attachments that OpenAI does not accept become a text: `[image: not available to the model]`. The role hint
-/// applies as in [`export`].
+/// applies as in [`export_openai`].
 ///
-/// [Losses](Export::losses) are as in [`export`]. They include the summary: pass
+/// [Losses](Export::losses) are as in [`export_openai`]. They include the summary: pass
 /// [`last_summary`](MessagesManager::last_summary) to the model in an instruction of your own, marked as data.
-pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+pub fn window_openai<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     losses.note_summary(manager);
     note_broken(manager, &mut losses);

@@ -12,11 +12,11 @@ use crate::message::{
     Value,
 };
 
-/// Exports the conversation.
+/// Exports the conversation in the format of [`import_versioned`](super::import_versioned).
 ///
 /// [Losses](Export::losses) are summaries, text that was not heard, the parts of merged messages, bytes in data,
 /// results without their calls, and calls whose result may be in a missing message.
-pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+pub fn export_versioned<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let list = json::Items::default();
     let mut items = Items { list, inline: inline::results(manager), role: None, continues: false };

@@ -65,6 +65,7 @@ impl WriterTask {
             Some(Attempted::Closed(result)) => self.on_closed(&key, result),
             Some(Attempted::Contested(contested)) => self.on_contested(&key, contested),
             Some(Attempted::Renewed(result)) => self.on_renewed(&key, result),
+            Some(Attempted::Checked(result)) => self.on_checked(&key, result),
             Some(Attempted::Erased(result)) => self.on_erased(&key, result),
             // The call was erased meanwhile.
             Some(Attempted::Unread(_)) if state.spooled.is_empty() => self.on_success(&key),

@@ -47,6 +47,9 @@ pub(super) struct CallState {
     pub renew_at: Option<Instant>,
     /// True once the end of the call is stored.
     pub is_closed: bool,
+    /// True until the header was read, for a call of which the spool had only dead letters: another process may have
+    /// erased it.
+    pub may_be_erased: bool,
     pub failures: u32,
     pub due: Option<Instant>,
     pub error: Option<LogError>,
@@ -117,6 +120,7 @@ impl CallState {
             watch: None,
             renew_at: None,
             is_closed: false,
+            may_be_erased: false,
             failures: 0,
             due: None,
             error: None,
@@ -183,6 +187,7 @@ impl CallState {
             || !self.erase_replies.is_empty()
             || !self.waiting.is_empty()
             || !self.spooled.is_empty()
+            || self.may_be_erased
     }
 
     /// Publishes the level of the least durable record to the handles.

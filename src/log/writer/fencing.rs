@@ -8,7 +8,7 @@ use super::WriterTask;
 use super::call::{CallState, Key, key_of};
 use super::shared::{CallShared, Erased};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, WriterLease};
+use crate::log::{CallId, LogError, LogErrorKind, WriterLease};
 
 impl WriterTask {
     /// Ends logging of a call that another process writes. Its parts that are not stored become dead letters.
@@ -59,6 +59,7 @@ impl WriterTask {
 
     fn forget_epoch(&mut self, key: &Key, error: &LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
+        state.may_be_erased = false;
         state.refuse_changes(error);
         let (call_id, records) = (&key.0, state.keys().len());
         if records > 0 {
@@ -75,6 +76,19 @@ impl WriterTask {
         }
         self.settle_header(key);
         self.settle_call_end(key);
+    }
+
+    /// Forgets a call of which only dead letters are left, if it is erased.
+    pub(super) fn on_checked(&mut self, key: &Key, result: Result<(), LogError>) {
+        match result {
+            Err(error) if !error.is_permanent() => return self.on_failure(key, error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(&key.0, &error),
+            _ => {}
+        }
+        if let Some(state) = self.calls.get_mut(key) {
+            state.may_be_erased = false;
+        }
+        self.on_success(key);
     }
 
     /// Schedules the erasure of a call. It runs after the current attempt for the call.

@@ -42,17 +42,17 @@ mod unstored;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 pub use call_writer::CallWriter;
 pub(crate) use call_writer::Submitted;
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
-pub use task::WriterTask;
+use task::WriterTask;
 pub use unstored::Unstored;
 
 use super::{CallEnd, CallHeader, CallId, CallLog, LogError, LogErrorKind, Spool, WriterLease};
@@ -61,15 +61,14 @@ use crate::manager::{LeftOut, MessagesManager};
 use crate::message::MessageWrapper;
 use call::Gap;
 use flush::{Reply, reply_by};
-use shared::{Budget, CallShared, Command, Commands, Shared};
+use shared::{CallShared, Command, Commands, Shared};
 use spans::Spans;
-use status::Counters;
 use takeover::Watches;
 use unstored::{NO_ANSWER, Part, error_chain};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
 ///
-/// Each call gets a [`CallWriter`], and one [`WriterTask`] writes for all of them: the records of a call in order, and
+/// Each call gets a [`CallWriter`], and one task writes for all of them: the records of a call in order, and
 /// several calls concurrently. The task retries failures, and acknowledges stored changes to the manager. Submitting
 /// changes never blocks. Changes wait in memory up to the [limits](WriterSettings::with_limits), or in the spool if
 /// there is one.
@@ -84,7 +83,7 @@ use unstored::{NO_ANSWER, Part, error_chain};
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let log = Arc::new(MemoryLog::new()); // a DynamoLog, in a service
 /// let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-/// let task = tokio::spawn(task.run());
+/// let task = tokio::spawn(task);
 ///
 /// let call_id = CallId::new("CA1")?;
 /// let call = writer.open(CallHeader::new(call_id.clone(), 1_744_815_823_058)?)?;
@@ -112,25 +111,14 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Creates a writer into `log`, and the task that writes. Run the task once per process.
+    /// Creates a writer into `log`, and the task that writes. Run the task once per process with `tokio::spawn(task)`, and
+    /// keep the join handle to await its end.
     ///
     /// The task ends when all handles (writers and call writers) are dropped and everything is stored, or 10 s after
     /// the last handle was dropped.
-    pub fn new(log: Arc<dyn CallLog>, settings: WriterSettings) -> (Self, WriterTask) {
-        let (commands, inbox) = mpsc::unbounded_channel();
-        let spool = settings.spool.clone();
-        let shared = Arc::new(Shared {
-            counters: Counters::default(),
-            budget: Budget::new(settings.max_bytes),
-            max_call_bytes: settings.max_call_bytes,
-            acknowledge_at: settings.acknowledged_level(),
-            redactors: settings.redactors.clone(),
-            leftovers: OnceLock::new(),
-            room: Notify::new(),
-        });
-        let task = WriterTask::new(log.clone(), settings.clone(), shared.clone(), inbox);
-        let (settings, watches) = (Arc::new(settings), Arc::default());
-        (Self { log, spool, settings, watches, shared, commands }, task)
+    pub fn new(log: Arc<dyn CallLog>, settings: WriterSettings) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (writer, task) = Self::with_task(log, settings);
+        (writer, task.run())
     }
 
     /// Opens a call that starts now. Its header is stored before its records.

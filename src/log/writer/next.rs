@@ -27,6 +27,8 @@ pub(super) enum Operation {
     /// Finds out which process writes the call.
     Contest(Option<Watch>),
     Renew,
+    /// Finds out whether the call is erased.
+    Check,
     Erase,
 }
 
@@ -91,6 +93,7 @@ impl CallState {
         }
         let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty() && self.spooled.is_empty());
         let renewal = self.renew_at.filter(|at| *at <= Instant::now()).map(|_| Operation::Renew);
-        call_end.map(|(_, call_end)| Operation::Close(call_end.clone())).or(renewal)
+        let check = self.may_be_erased.then_some(Operation::Check);
+        call_end.map(|(_, call_end)| Operation::Close(call_end.clone())).or(renewal).or(check)
     }
 }

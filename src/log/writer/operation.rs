@@ -26,6 +26,7 @@ pub(super) enum Attempted {
     Closed(Result<(), LogError>),
     Contested(Contested),
     Renewed(Result<(), LogError>),
+    Checked(Result<(), LogError>),
     Erased(Result<(), LogError>),
     /// The records could not be read from the spool.
     Unread(Box<dyn std::error::Error + Send + Sync>),
@@ -92,6 +93,10 @@ impl Attempts {
                 let renewed =
                     self.with_timeout("renewing the lease of", &lease, self.log.change_call(call_id, &change));
                 Attempted::Renewed(renewed.await.map(drop))
+            }
+            Operation::Check => {
+                let read = self.with_timeout("checking", &lease, self.log.read_header(call_id)).await;
+                Attempted::Checked(read.map(drop))
             }
             Operation::Erase => {
                 Attempted::Erased(self.with_timeout("erasing", &lease, self.log.erase_call(call_id)).await)

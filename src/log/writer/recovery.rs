@@ -31,6 +31,8 @@ impl WriterTask {
                 for span in &call.spans {
                     state.spans.restore(*span);
                 }
+                // Every other request of the call tells as well.
+                state.may_be_erased = !state.has_work();
             }
             let (records, dead_letters) = (call.records.len() as u64, call.dead_letters.len() as u64);
             self.shared.count(|status| {

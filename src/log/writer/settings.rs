@@ -15,7 +15,6 @@ pub struct WriterSettings {
     pub(super) parallel: usize,
     pub(super) batch: usize,
     pub(super) attempt_timeout: Duration,
-    backoff: Duration,
     pub(super) max_backoff: Duration,
     pub(super) linger: Duration,
     turn_wait: Option<Duration>,
@@ -38,13 +37,15 @@ const TURN_WAIT_WITH_SPOOL: Duration = Duration::from_secs(30);
 const TURN_WAIT_OF_SPANS: Duration = Duration::from_secs(40);
 const TURN_WAIT_OF_SPANS_WITH_SPOOL: Duration = Duration::from_secs(120);
 
+/// The wait after a first failed attempt.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+
 impl Default for WriterSettings {
     fn default() -> Self {
         Self {
             parallel: 64,
             batch: 25,
             attempt_timeout: Duration::from_secs(5),
-            backoff: Duration::from_millis(50),
             max_backoff: Duration::from_secs(10),
             linger: Duration::from_millis(200),
             turn_wait: None,
@@ -168,20 +169,14 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
-    /// takes longer has failed and is retried.
+    /// Sets how long the log may take for one request, such as the put of a record, and the longest wait before a
+    /// retry; 5 s and 10 s by default. A request that takes longer has failed and is retried.
+    ///
+    /// The first wait is 50 ms, and the wait doubles with each failure in a row. After failures that need an operator,
+    /// the wait grows to 30 s. While a flush waits, it is at most 1 s.
     #[must_use]
-    pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.attempt_timeout = timeout;
-        self
-    }
-
-    /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
-    /// failure in a row. After failures that need an operator, the wait grows to 30 s. While a flush waits, it is at
-    /// most 1 s.
-    #[must_use]
-    pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
-        (self.backoff, self.max_backoff) = (first, longest);
+    pub fn with_retries(mut self, timeout: Duration, longest_wait: Duration) -> Self {
+        (self.attempt_timeout, self.max_backoff) = (timeout, longest_wait);
         self
     }
 
@@ -216,6 +211,6 @@ impl WriterSettings {
 
     /// Returns the wait after `failures` failed attempts in a row. Half of it is fixed, the other half random.
     pub(super) fn backoff_after(&self, failures: u32, max: Duration) -> Duration {
-        with_jitter(backoff(self.backoff, failures, max), &*self.randomness)
+        with_jitter(backoff(FIRST_WAIT, failures, max), &*self.randomness)
     }
 }

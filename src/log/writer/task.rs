@@ -3,10 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
@@ -15,15 +15,15 @@ use super::dead_letters::DeadLetters;
 use super::erased::ErasedCalls;
 use super::flush::Flush;
 use super::operation::{Attempted, Attempts};
-use super::shared::{Command, Shared};
+use super::shared::{Budget, Command, Shared};
 use super::spooling::{Spooling, next_done};
-use super::{Part, Unstored, WriterSettings, unpoisoned};
+use super::status::Counters;
+use super::{LogWriter, Part, Unstored, WriterSettings, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallId, CallLog, DeadLetter};
 
-/// The task of a [`LogWriter`](super::LogWriter). Run it once per process with `tokio::spawn(task.run())`, and keep the
-/// join handle to await its end.
-pub struct WriterTask {
+/// The task of a [`LogWriter`](super::LogWriter).
+pub(super) struct WriterTask {
     pub(super) settings: WriterSettings,
     pub(super) shared: Arc<Shared>,
     pub(super) inbox: mpsc::UnboundedReceiver<Command>,
@@ -53,6 +53,26 @@ const COMMANDS_PER_TURN: usize = 256;
 
 /// How long the task runs after the last handle was dropped while parts are not stored.
 const LINGER_AT_END: Duration = Duration::from_secs(10);
+
+impl LogWriter {
+    /// Creates a writer and its task.
+    pub(super) fn with_task(log: Arc<dyn CallLog>, settings: WriterSettings) -> (Self, WriterTask) {
+        let (commands, inbox) = mpsc::unbounded_channel();
+        let spool = settings.spool.clone();
+        let shared = Arc::new(Shared {
+            counters: Counters::default(),
+            budget: Budget::new(settings.max_bytes),
+            max_call_bytes: settings.max_call_bytes,
+            acknowledge_at: settings.acknowledged_level(),
+            redactors: settings.redactors.clone(),
+            leftovers: OnceLock::new(),
+            room: Notify::new(),
+        });
+        let task = WriterTask::new(log.clone(), settings.clone(), shared.clone(), inbox);
+        let (settings, watches) = (Arc::new(settings), Arc::default());
+        (Self { log, spool, settings, watches, shared, commands }, task)
+    }
+}
 
 impl WriterTask {
     pub(super) fn new(

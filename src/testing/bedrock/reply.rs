@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::types::StopReason;
-use serde_json::Value as Json;
 
 use super::exception::Exception;
 
@@ -81,15 +80,11 @@ impl ScriptedReply {
     }
 
     /// Adds a tool call. The stop reason becomes `tool_use`.
-    pub fn tool_call(self, id: impl Into<String>, name: impl Into<String>, input: Json) -> Self {
-        self.raw_tool_call(id, name, input.to_string())
-    }
-
-    /// Adds a tool call whose input may be invalid JSON.
     ///
-    /// Claude streams an empty input for a tool without arguments. `Converse` returns invalid JSON as a string.
-    pub fn raw_tool_call(mut self, id: impl Into<String>, name: impl Into<String>, input: impl Into<String>) -> Self {
-        self.blocks.push(Block::ToolCall { id: id.into(), name: name.into(), input: input.into() });
+    /// The input is a JSON value, or a text that may be invalid JSON. Claude streams an empty input for a tool without
+    /// arguments. `Converse` returns invalid JSON as a string.
+    pub fn tool_call(mut self, id: impl Into<String>, name: impl Into<String>, input: impl ToString) -> Self {
+        self.blocks.push(Block::ToolCall { id: id.into(), name: name.into(), input: input.to_string() });
         self
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
 use verbale::contents::Cached;
-use verbale::dynamodb::{DynamoContents, DynamoLog, Layout, create_table};
+use verbale::dynamodb::{DynamoContents, DynamoLog, create_table};
 use verbale::log::{
     CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Offloading, Spool, SpoolSettings, WriterSettings,
 };
@@ -62,10 +62,10 @@ impl World {
         dynamo.set_plan(plan);
         trace.begin(&dynamo);
         // The other half of the histories has the layout of an item a message.
-        let layout = if seed % 2 == 1 { Layout::Spans } else { Layout::Messages };
+        let has_spans = seed % 2 == 1;
         // One client, which corrects its clock once.
         let client = dynamo.client();
-        let log = DynamoLog::new(client.clone()).with_clock(Arc::new(dynamo.clock())).with_layout(layout);
+        let log = DynamoLog::new(client.clone()).with_clock(Arc::new(dynamo.clock())).with_spans(has_spans);
         let offloads = dice.chance(0.3);
         trace.count("history with offloaded contents", u64::from(offloads));
         let log: Arc<dyn CallLog> = if offloads {
@@ -81,7 +81,7 @@ impl World {
             .with_parallel([1, 2, 64][dice.below(3) as usize])
             .with_batch([1, 3, 25][dice.below(3) as usize])
             .with_linger(Duration::from_millis([0, 200, 2_000][dice.below(3) as usize]))
-            .with_backoff(Duration::from_millis(50), Duration::from_secs([10, 60][dice.below(2) as usize]));
+            .with_retries(Duration::from_secs(5), Duration::from_secs([10, 60][dice.below(2) as usize]));
         if dice.chance(0.2) {
             settings = settings.with_limits(1_500, 3_000);
         }
@@ -127,7 +127,7 @@ impl World {
         }
         let log = self.spanning.clone().map_or(self.log.clone(), |spanning| spanning);
         let (writer, task) = LogWriter::new(log, settings);
-        Process { writer, memory, spool, level, task: tokio::spawn(task.run()) }
+        Process { writer, memory, spool, level, task: tokio::spawn(task) }
     }
 
     fn open(&mut self, number: u64) {

@@ -136,7 +136,8 @@ fn unreadable_call_is_reported_before_the_stop_without_its_arguments() {
     ] {
         let sound = [call(0, "b"), end(0)];
         let (events, received) = read(sound.into_iter().chain(events).chain([stop("tool_use")])).unwrap();
-        let [sound, ModelEvent::UnreadableToolCall { id: of, name: tool, reason }, stop] = &events[..] else {
+        let [sound, ModelEvent::UnreadableToolCall { id: of, name: tool, reason: Some(reason) }, stop] = &events[..]
+        else {
             panic!("{events:?}")
         };
         assert_eq!((sound, of, tool), (&tool_call("b", json!({})), &id("a"), &name()));
@@ -150,7 +151,9 @@ fn unreadable_call_is_reported_before_the_stop_without_its_arguments() {
 
 #[test]
 fn call_that_the_answer_cuts_off_is_told_apart_from_one_without_arguments() {
-    let cut = |reason: StopReason| [ModelEvent::CutToolCall { id: id("a"), name: name() }, ModelEvent::Stop(reason)];
+    let cut = |reason: StopReason| {
+        [ModelEvent::UnreadableToolCall { id: id("a"), name: name(), reason: None }, ModelEvent::Stop(reason)]
+    };
     for events in [
         vec![call(1, "a"), input(1, "{\"id\""), end(1)],
         vec![call(1, "a"), input(1, "{\"id\"")],

@@ -93,7 +93,7 @@ mod tests {
 
         let spool = Arc::new(crate::testing::SpoolMemory::default().open(SpoolSettings::default()).unwrap());
         let settings = WriterSettings::default().with_spool(spool);
-        let (_writer, mut task) = LogWriter::new(Arc::new(MemoryLog::default()), settings);
+        let (_writer, mut task) = LogWriter::with_task(Arc::new(MemoryLog::default()), settings);
         let key = RecordKey { position: Position::message(0), id: crate::MessageId::from(1), revision: 1 };
         let call_id = CallId::new("CA").unwrap();
         task.queue_change(SpoolChange::DeadLetter { call_id, key, reason: "refused".into() });

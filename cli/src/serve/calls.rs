@@ -1,0 +1,173 @@
+//! [`Calls`]: the live calls of the server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use verbale::MessageId;
+use verbale::call::{CallHost, CallSettings, Drained};
+use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
+use verbale::conversation::{ConversationError, ConversationErrorKind};
+use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
+use verbale::message::Map;
+
+use super::error::ApiError;
+use super::live::{Events, LiveCall};
+use super::models::Models;
+use super::outbox::Outbox;
+use super::protocol::{ServerEvent, Start};
+use super::tools::ClientTools;
+
+/// How long a client waits for a call that is opened or resumed.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the log may take to store the end of a call.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The live calls.
+pub struct Calls {
+    host: CallHost,
+    models: Models,
+    /// The instructions of calls whose client sends none.
+    system: Option<String>,
+    salt: Option<String>,
+    max_calls: usize,
+    live: Mutex<HashMap<CallId, Arc<LiveCall>>>,
+    /// One connection opens a call, and others wait for it.
+    opening: Mutex<HashMap<CallId, Weak<Gate>>>,
+}
+
+type Gate = tokio::sync::Mutex<()>;
+
+/// A call that was opened, resumed, or live before.
+pub struct Opened {
+    pub call: Arc<LiveCall>,
+    pub is_resumed: bool,
+}
+
+impl Calls {
+    pub fn new(
+        writer: LogWriter,
+        models: Models,
+        system: Option<String>,
+        salt: Option<String>,
+        max_calls: usize,
+    ) -> Self {
+        Self {
+            host: CallHost::new(writer),
+            models,
+            system,
+            salt,
+            max_calls,
+            live: Mutex::default(),
+            opening: Mutex::default(),
+        }
+    }
+
+    pub fn get(&self, call_id: &CallId) -> Option<Arc<LiveCall>> {
+        self.live().get(call_id).cloned()
+    }
+
+    /// Returns the ids of the live calls.
+    pub fn ids(&self) -> Vec<CallId> {
+        self.live().keys().cloned().collect()
+    }
+
+    /// Returns the live call, resumes it from the log, or opens it.
+    pub async fn open(&self, call_id: &CallId, start: &Start) -> Result<Opened, ApiError> {
+        let gate = self.gate(call_id);
+        let _alone = gate.lock().await;
+        if let Some(call) = self.get(call_id) {
+            return Ok(Opened { call, is_resumed: true });
+        }
+        if self.live().len() >= self.max_calls {
+            return Err(ApiError::busy("the server has as many calls as it may have; try another one, or later"));
+        }
+        let header = self.header(call_id, start)?;
+        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), state: Arc::default() });
+        let tools = Arc::new(ClientTools::new(events.outbox.clone()));
+        let mut builder = self.models.call().observer(events.clone());
+        if let Some(system) = start.system.as_ref().or(self.system.as_ref()) {
+            builder = builder.system(system.as_str());
+        }
+        for definition in &start.tools {
+            builder = builder.tool(tools.tool(definition).map_err(ApiError::invalid)?);
+        }
+        if !start.fillers.is_empty() {
+            builder = builder.settings(CallSettings::default().with_fillers(start.fillers.iter().map(String::as_str)));
+        }
+        let hosted = self.host.open_or_resume(header, OPEN_TIMEOUT, || builder).await.map_err(failed)?;
+        let instance = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
+        let call = Arc::new(LiveCall::new(hosted.session, instance, &events, tools));
+        self.live().insert(call_id.clone(), call.clone());
+        if hosted.is_resumed {
+            call.answer();
+        } else if let Some(greeting) = &start.greeting {
+            call.say(greeting.clone()).map_err(ApiError::invalid)?;
+        }
+        Ok(Opened { call, is_resumed: hosted.is_resumed })
+    }
+
+    fn header(&self, call_id: &CallId, start: &Start) -> Result<CallHeader, ApiError> {
+        let mut header = CallHeader::new(call_id.clone(), SystemClock.now_ms()).map_err(invalid)?;
+        if let (Some(number), Some(salt)) = (&start.caller, &self.salt) {
+            header = header.with_caller(CallerId::new(number, salt.as_bytes()).map_err(invalid)?);
+        }
+        if let Some(tenant) = &start.tenant {
+            header = header.with_tenant(Tenant::new(tenant.as_str()).map_err(invalid)?);
+        }
+        if !start.attributes.is_empty() {
+            let attributes = serde_json::Value::Object(start.attributes.clone());
+            let attributes: Map =
+                serde_json::from_value(attributes).map_err(|_| ApiError::invalid("the attributes cannot be stored"))?;
+            header = header.with_attributes(attributes);
+        }
+        Ok(header)
+    }
+
+    /// Closes a live call and tells its client. Returns whether it was live.
+    pub async fn close(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
+        let Some(call) = self.get(call_id) else { return Ok(false) };
+        self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
+        self.live().remove(call_id);
+        call.outbox.push(&ServerEvent::Ended { reason: reason.to_owned(), is_resumable: false });
+        Ok(true)
+    }
+
+    /// Closes all calls and stores everything. Their clients learn that another server can continue them.
+    pub async fn drain(&self) -> Drained {
+        let drained = self.host.drain(CLOSE_TIMEOUT).await;
+        for (_, call) in self.live().drain() {
+            call.outbox.push(&ServerEvent::Ended { reason: "drain".to_owned(), is_resumable: true });
+        }
+        drained
+    }
+
+    fn gate(&self, call_id: &CallId) -> Arc<Gate> {
+        let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        opening.retain(|_, gate| gate.strong_count() > 0);
+        let known = opening.get(call_id).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let gate = Arc::default();
+            opening.insert(call_id.clone(), Arc::downgrade(&gate));
+            gate
+        })
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<CallId, Arc<LiveCall>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn invalid(error: LogError) -> ApiError {
+    ApiError::invalid(error)
+}
+
+fn failed(error: ConversationError) -> ApiError {
+    match error.kind() {
+        ConversationErrorKind::Closed | ConversationErrorKind::InUse => ApiError::busy(error),
+        _ => match error.log_error() {
+            Some(log) => ApiError::of_log(log),
+            None => ApiError::invalid(error),
+        },
+    }
+}

@@ -1,0 +1,82 @@
+//! [`Models`]: the model at AWS, or one in this process that repeats what it hears. Only the client differs.
+
+use aws_config::SdkConfig;
+use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::config::Builder;
+use serde_json::Value;
+use verbale::MessageId;
+use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
+use verbale::call::CallBuilder;
+use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
+use verbale::memory::ModelSummarizer;
+use verbale::model::Inference;
+use verbale::testing::{FakeBedrock, ReceivedRequest, ScriptedReply};
+
+/// The token limit of a spoken answer.
+const MAX_TOKENS: u32 = 400;
+
+/// The clients for answers and for summaries. All calls share their connections.
+pub struct Models {
+    turns: Client,
+    summaries: Client,
+    model: String,
+}
+
+impl Models {
+    /// Returns models on a fake Bedrock.
+    pub fn fake() -> Self {
+        let bedrock = FakeBedrock::answering(answer);
+        let model = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
+        Self::of(turn_client(bedrock.sdk_config()), summary_client(bedrock.sdk_config()), model)
+    }
+
+    /// Returns models on Amazon Bedrock.
+    pub fn at_aws(environment: &SdkConfig, model: &str) -> Self {
+        Self::of(turn_client(Builder::from(environment)), summary_client(Builder::from(environment)), model)
+    }
+
+    fn of(turns: Builder, summaries: Builder, model: &str) -> Self {
+        let (turns, summaries) = (Client::from_conf(turns.build()), Client::from_conf(summaries.build()));
+        Self { turns, summaries, model: model.to_owned() }
+    }
+
+    /// Returns a builder for a call with these models.
+    pub fn call(&self) -> CallBuilder {
+        let settings = BedrockSettings::new(&self.model);
+        let summaries = BedrockModel::for_summaries(self.summaries.clone(), settings.clone());
+        let inference = Inference::default().with_max_tokens(MAX_TOKENS);
+        CallBuilder::new(BedrockModel::for_turns(self.turns.clone(), settings.with_inference(inference)))
+            .summarizer(ModelSummarizer::new(summaries))
+    }
+}
+
+/// Repeats the last words. The words `use TOOL {"key": "value"}` call a tool, and its result is read out.
+fn answer(request: &ReceivedRequest) -> ScriptedReply {
+    if !request.is_streaming() {
+        return ScriptedReply::text("The caller spoke with the assistant.");
+    }
+    let mut last = request.input().messages().last().into_iter().flat_map(|message| message.content.iter().rev());
+    let last = last.find(|block| block.is_text() || block.is_tool_result());
+    if let Some(result) = last.and_then(|block| block.as_tool_result().ok()) {
+        let texts = result.content.iter().filter_map(|content| content.as_text().ok()).map(String::as_str);
+        return ScriptedReply::text(format!("The tool says: {}", sentence(&texts.collect::<Vec<_>>().join(" "))));
+    }
+    let words = request.last_text().unwrap_or_default();
+    if let Some((name, arguments)) = tool_in(words) {
+        let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
+        return ScriptedReply::text("One moment. ").tool_call(id, name, arguments);
+    }
+    ScriptedReply::text(format!("You said: {} What else?", sentence(words)))
+}
+
+/// Returns a text with a full stop, if it has no other end.
+fn sentence(text: &str) -> String {
+    let has_end = text.trim_end().ends_with(['.', '?', '!']);
+    if has_end { text.trim_end().to_owned() } else { format!("{}.", text.trim_end()) }
+}
+
+fn tool_in(words: &str) -> Option<(&str, Value)> {
+    let (_, call) = words.rsplit_once("use ")?;
+    let (name, arguments) = call.split_once(' ')?;
+    Some((name, serde_json::from_str(arguments.trim()).ok().filter(Value::is_object)?))
+}

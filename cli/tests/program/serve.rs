@@ -1,0 +1,431 @@
+//! `verbale serve`, as its clients use it: over sockets, with connections and servers that die.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream as StdStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use verbale::clock::{Randomness, SeededRandomness};
+
+use crate::{run, shown};
+
+/// A busy machine is slow.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running server. It is killed when it is dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_verbale"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).current_dir(folder);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+        Self { child, address }
+    }
+
+    /// Sends a request as it is, and returns the status and the body of the answer.
+    fn send(&self, request: &str) -> (u16, String) {
+        let mut stream = StdStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        // The server may have answered before it has read everything.
+        let _ = stream.write_all(request.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    }
+
+    fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+        let host = if headers.to_lowercase().contains("host:") {
+            String::new()
+        } else {
+            format!("Host: {}\r\n", self.address)
+        };
+        let length = body.len();
+        self.send(&format!(
+            "{method} {path} HTTP/1.1\r\n{host}Connection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+             {headers}\r\n{body}"
+        ))
+    }
+
+    fn upgrade(&self, path: &str, headers: &str) -> u16 {
+        let socket = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                      Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.address) };
+        let mut stream = StdStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.1\r\n{host}{socket}{headers}\r\n").as_bytes()).unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// A service that plays a call, and keeps what it has to send again.
+struct Client {
+    call: String,
+    socket: Option<Socket>,
+    instance: Option<String>,
+    seq: u64,
+    numbers: u32,
+    unstored: BTreeMap<u32, Value>,
+    /// How often each act was carried out, by its idempotency key.
+    effects: HashMap<String, u32>,
+}
+
+impl Client {
+    fn new(call: &str) -> Self {
+        Self {
+            call: call.to_owned(),
+            socket: None,
+            instance: None,
+            seq: 0,
+            numbers: 0,
+            unstored: BTreeMap::new(),
+            effects: HashMap::new(),
+        }
+    }
+
+    /// Connects, at first or again, and sends what the log may not have.
+    async fn connect(&mut self, server: &Server) -> Value {
+        let url = format!("ws://{}/v1/calls/{}/socket", server.address, self.call);
+        let (socket, _) = timeout(PATIENCE, connect_async(url)).await.unwrap().unwrap();
+        self.socket = Some(socket);
+        let schema = json!({ "type": "object", "properties": { "seats": { "type": "integer" } } });
+        let book = json!({
+            "name": "book", "description": "Books seats.", "input_schema": schema,
+            "acts_once": true, "deduplicates_by_key": true, "can_look_up": true,
+        });
+        let start = json!({
+            "type": "start", "instance": self.instance, "after_seq": self.seq, "greeting": "Good morning.", "tools": [book],
+        });
+        self.push(&start).await;
+        let started = self.receive().await.unwrap();
+        assert_eq!(started["type"], "started", "{started}");
+        if self.instance.as_deref() != started["instance"].as_str() {
+            self.instance = started["instance"].as_str().map(str::to_owned);
+            self.seq = 0;
+        }
+        for message in self.unstored.clone().values() {
+            self.push(message).await;
+        }
+        started
+    }
+
+    async fn push(&mut self, message: &Value) -> bool {
+        let Some(socket) = &mut self.socket else { return false };
+        socket.send(Message::text(message.to_string())).await.is_ok()
+    }
+
+    async fn send(&mut self, mut message: Value) {
+        self.numbers += 1;
+        message["event_id"] = format!("e{}", self.numbers).into();
+        self.unstored.insert(self.numbers, message.clone());
+        self.push(&message).await;
+    }
+
+    /// Returns the next message, or `None` if the connection is lost.
+    async fn receive(&mut self) -> Option<Value> {
+        timeout(PATIENCE, self.next()).await.unwrap()
+    }
+
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            let message = self.socket.as_mut()?.next().await;
+            match message {
+                Some(Ok(Message::Text(text))) => {
+                    let message: Value = serde_json::from_str(text.as_str()).unwrap();
+                    let seq = message["seq"].as_u64().unwrap();
+                    if message["type"] != "started" {
+                        assert_eq!(seq, self.seq + 1, "no message is missing or doubled: {message}");
+                        self.seq = seq;
+                    }
+                    for id in message["event_ids"].as_array().into_iter().flatten() {
+                        self.unstored.remove(&id.as_str().unwrap()[1..].parse().unwrap());
+                    }
+                    return Some(message);
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                _ => {
+                    self.socket = None;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Carries out what a message asks for.
+    async fn act_on(&mut self, message: &Value) {
+        assert_ne!(message["type"], "refused", "{message}");
+        if message["type"] == "reply_ended" && message["end"] == "complete" {
+            self.send(json!({ "type": "playback_finished", "speech": message["speech"] })).await;
+        }
+        if message["type"] == "tool_called" {
+            let key = message["idempotency_key"].as_str().unwrap().to_owned();
+            // The service deduplicates by the key.
+            self.effects.entry(key).or_insert(1);
+            self.send(json!({
+                "type": "tool_result", "tool_call_id": message["tool_call_id"], "output": "ticket F-17",
+            }))
+            .await;
+        }
+        if message["type"] == "tool_lookup" {
+            let id = &message["tool_call_id"];
+            let answer = match self.effects.contains_key(message["idempotency_key"].as_str().unwrap()) {
+                true => json!({ "type": "tool_result", "tool_call_id": id, "output": "ticket F-17" }),
+                false => json!({ "type": "tool_result", "tool_call_id": id, "not_found": true }),
+            };
+            self.send(answer).await;
+        }
+    }
+}
+
+const WORDS: [&str; 5] = [
+    "Good morning.",
+    "Then use book {\"seats\": 2}",
+    "And who are you?",
+    "Then use book {\"seats\": 3}",
+    "Thank you, bye.",
+];
+
+/// Plays a call while connections and servers die at random moments. Returns the server that runs at the end.
+async fn play(folder: &Path, call: &str, dice: &SeededRandomness, mut server: Server) -> Server {
+    let arguments = ["--log", "embedded:db", "--spool", "spool"];
+    let mut client = Client::new(call);
+    client.connect(&server).await;
+    for words in WORDS {
+        client.send(json!({ "type": "caller_said", "text": words })).await;
+        // The answer is at its end, or the connection dies after a few messages.
+        let mut left = dice.next_u64() % 12;
+        let mut asked = None;
+        loop {
+            if left == 0 {
+                let dies = dice.next_u64().is_multiple_of(3);
+                client.socket = None;
+                if dies {
+                    server.kill();
+                    server = Server::start(folder, &arguments);
+                }
+                client.connect(&server).await;
+                left = 30 + dice.next_u64() % 12;
+                // The end of the answer may have been lost with the server.
+                client.send(json!({ "type": "reply" })).await;
+                asked = Some(format!("e{}", client.numbers));
+            }
+            let Some(message) = client.receive().await else {
+                left = 0;
+                continue;
+            };
+            left -= 1;
+            client.act_on(&message).await;
+            let is_idle =
+                message["event_id"].as_str() == asked.as_deref() && message["effect"] == "there is nothing to answer";
+            if message["type"] == "reply_ended" || is_idle {
+                break;
+            }
+        }
+    }
+    client.send(json!({ "type": "close", "reason": "hangup" })).await;
+    while client.receive().await.is_some_and(|message| message["type"] != "ended") {}
+    let (status, body) = server.request("GET", &format!("/v1/calls/{call}"), "", "");
+    assert_eq!(status, 200, "{body}");
+    let conversation: Value = serde_json::from_str(&body).unwrap();
+    let messages = conversation["messages"].as_array().unwrap();
+    let said: String =
+        messages.iter().filter(|message| message["message"]["role"] == "user").map(Value::to_string).collect();
+    for words in WORDS {
+        let words = serde_json::to_string(words).unwrap();
+        assert_eq!(said.matches(&words).count(), 1, "call {call}: {words} in {said}");
+    }
+    let outcomes: String = messages.iter().map(|message| message["message"].to_string()).collect();
+    let done = outcomes.matches("\"content\":[\"ticket F-17\"]").count();
+    let unknown = outcomes.matches("\"type\":\"OutcomeUnknown\"").count();
+    // A call may end before its lookup has.
+    let effects = client.effects.len();
+    assert!((done..=done + unknown).contains(&effects), "call {call}: {effects} effects: {outcomes}");
+    assert!(effects <= 2, "call {call}: one act for each wish: {outcomes}");
+    server
+}
+
+/// `VERBALE_SERVE_CALLS=200` plays so many calls, `VERBALE_SERVE_SEED` sets the seed.
+#[tokio::test]
+async fn nothing_is_lost_or_doubled_when_sockets_and_servers_die() {
+    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |value| value.parse().unwrap());
+    let (calls, seed) = (number("VERBALE_SERVE_CALLS", 4), number("VERBALE_SERVE_SEED", 17));
+    println!("VERBALE_SERVE_SEED={seed} VERBALE_SERVE_CALLS={calls}");
+    let folder = tempfile::tempdir().unwrap();
+    let dice = SeededRandomness::from(seed);
+    let mut server = Server::start(folder.path(), &["--log", "embedded:db", "--spool", "spool"]);
+    for call in 0..calls {
+        server = play(folder.path(), &format!("call-{call}"), &dice, server).await;
+    }
+}
+
+#[tokio::test]
+async fn client_that_connects_again_gets_what_it_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = Client::new("one");
+    assert_eq!(client.connect(&server).await["is_resumed"], false);
+    let said = client.receive().await.unwrap();
+    assert_eq!((said["type"].as_str(), said["text"].as_str()), (Some("said"), Some("Good morning.")));
+    client.send(json!({ "type": "caller_said", "text": "Hello." })).await;
+    client.socket = None;
+    assert_eq!(client.connect(&server).await["is_resumed"], true);
+    let mut texts = Vec::new();
+    loop {
+        let message = client.receive().await.unwrap();
+        texts.extend(message["text"].as_str().map(str::to_owned));
+        if message["type"] == "reply_ended" {
+            break;
+        }
+    }
+    assert_eq!(texts.concat(), "You said: Hello. What else?");
+
+    // A second connection replaces the first one.
+    let mut second = Client::new("one");
+    second.connect(&server).await;
+    while client.receive().await.is_some() {}
+    // A message that is no message changes nothing.
+    for wrong in [json!(7), json!({ "type": "dance" }), json!({ "type": "say" }), json!({ "type": "start" })] {
+        second.push(&wrong).await;
+    }
+    let mut refused = 0;
+    while refused < 4 {
+        let message = second.receive().await.unwrap();
+        refused += u32::from(message["type"] == "refused");
+    }
+    second.push(&json!({ "type": "close" })).await;
+    while second.receive().await.is_some() {}
+    let (status, body) = server.request("GET", "/v1/calls/one", "", "");
+    assert_eq!((status, body.contains("\"reason\":\"hangup\"")), (200, true), "{body}");
+}
+
+#[test]
+fn server_answers_to_this_host_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let status = |headers: &str| server.request("GET", "/v1/calls", headers, "").0;
+    assert_eq!(status(""), 200);
+    assert_eq!(status("Host: evil.example\r\n"), 403, "a name that was bound to this host");
+    assert_eq!(status("Origin: https://evil.example\r\n"), 403, "a page of another site");
+    assert_eq!(server.upgrade("/v1/calls/one/socket", ""), 101);
+    assert_eq!(server.upgrade("/v1/calls/one/socket", "Origin: https://evil.example\r\n"), 403);
+    assert_eq!(server.upgrade("/v1/calls/one/socket", "Host: evil.example\r\n"), 403);
+    for path in ["/v1/calls/..%2F..%2Fetc%2Fpasswd", "/v1/calls/%00", "/v1/calls/a%0Ab", "/v1/calls/../../etc/passwd"] {
+        let (status, body) = server.request("GET", path, "", "");
+        assert!(matches!(status, 400 | 404), "{path}: {status} {body}");
+    }
+    assert_eq!(server.request("GET", "/v1/calls/nobody", "", "").0, 404);
+    let large = format!("{{\"system\": \"{}\"}}", "x".repeat(1 << 20));
+    assert_eq!(server.request("POST", "/v1/calls/large", "", &large).0, 413);
+    assert_eq!(server.request("POST", "/v1/calls/wrong", "", "{\"sytem\": 1}").0, 422);
+    let (status, body) = server.request("POST", "/v1/calls/right", "", "{\"system\": \"You answer the phone.\"}");
+    assert_eq!(status, 201, "{body}");
+    assert!(server.request("GET", "/v1/calls", "", "").1.contains("right"));
+    assert_eq!(server.request("POST", "/v1/calls/right/erase", "", "").0, 200);
+    assert_eq!(server.request("GET", "/v1/calls/right", "", "").0, 410);
+
+    let refused = shown(&run(folder.path(), "verbale serve --listen 0.0.0.0:0"));
+    assert!(refused.contains("needs --tokens") && refused.ends_with("(exit status 2)\n"), "{refused}");
+}
+
+#[test]
+fn tokens_and_tickets_open_what_they_are_for() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tokens"), "call 0123456789abcdef\nread,admin fedcba9876543210\n").unwrap();
+    let server = Server::start(folder.path(), &["--tokens", "tokens"]);
+    let (call, admin) = ("Authorization: Bearer 0123456789abcdef\r\n", "Authorization: Bearer fedcba9876543210\r\n");
+    for (method, path, right, wrong) in [
+        ("POST", "/v1/calls/one", call, admin),
+        ("GET", "/v1/calls/one", admin, call),
+        ("GET", "/v1/calls", admin, call),
+        ("GET", "/v1/calls/one/memory", admin, call),
+        ("POST", "/v1/calls/one/close", call, admin),
+        ("POST", "/v1/calls/one/hold", admin, call),
+        ("POST", "/v1/calls/one/release", admin, call),
+        ("POST", "/v1/calls/one/erase", admin, call),
+    ] {
+        let status = |headers: &str| server.request(method, path, headers, "{}").0;
+        assert_eq!((status(""), status(wrong)), (401, 403), "{method} {path}");
+        assert!(matches!(status(right), 200 | 201), "{method} {path}: {}", status(right));
+    }
+    assert_eq!(server.upgrade("/v1/calls/two/socket", ""), 401);
+    assert_eq!(server.upgrade("/v1/calls/two/socket", call), 101);
+    let ticket = |id: &str| {
+        let (_, body) = server.request("POST", &format!("/v1/calls/{id}/ticket"), call, "");
+        serde_json::from_str::<Value>(&body).unwrap()["ticket"].as_str().unwrap().to_owned()
+    };
+    let one = ticket("two");
+    assert_eq!(server.upgrade(&format!("/v1/calls/two/socket?ticket={one}"), ""), 101);
+    assert_eq!(server.upgrade(&format!("/v1/calls/two/socket?ticket={one}"), ""), 403, "it was used");
+    assert_eq!(server.upgrade(&format!("/v1/calls/two/socket?ticket={}", ticket("three")), ""), 403, "of another call");
+    assert_eq!(server.request("GET", "/healthz", "", ""), (200, "ok\n".to_owned()));
+}
+
+/// On SIGTERM, the calls are closed and logged, and their clients learn that they can continue elsewhere.
+#[cfg(unix)]
+#[tokio::test]
+async fn server_that_stops_hands_its_calls_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &["--log", "embedded:db"]);
+    let mut client = Client::new("one");
+    client.connect(&server).await;
+    client.send(json!({ "type": "caller_said", "text": "Hello." })).await;
+    loop {
+        let message = client.receive().await.unwrap();
+        client.act_on(&message).await;
+        if message["type"] == "accepted" && message["event_id"] == "e2" {
+            break;
+        }
+    }
+    let id = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let mut ended = Value::Null;
+    while let Some(message) = client.receive().await {
+        ended = message;
+    }
+    assert_eq!((ended["type"].as_str(), ended["is_resumable"].as_bool()), (Some("ended"), Some(true)), "{ended}");
+    assert!(client.unstored.values().all(|message| message["type"] != "caller_said"), "the log has the words");
+    assert!(server.child.wait().unwrap().success());
+    let next = Server::start(folder.path(), &["--log", "embedded:db"]);
+    assert_eq!(client.connect(&next).await["is_resumed"], true);
+    client.send(json!({ "type": "caller_said", "text": "Are you back?" })).await;
+    let mut texts = String::new();
+    while let Some(message) = client.receive().await {
+        texts += message["text"].as_str().unwrap_or_default();
+        if message["type"] == "reply_ended" {
+            break;
+        }
+    }
+    assert_eq!(texts, "You said: Are you back? What else?");
+}
