@@ -1,6 +1,6 @@
 //! [`DynamoLog`] as a [`CallLog`].
 
-use super::DynamoLog;
+use super::{DynamoLog, Layout};
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, Put, Span,
     WriterLease,
@@ -25,7 +25,7 @@ impl CallLog for DynamoLog {
     }
 
     fn stores_spans(&self) -> bool {
-        self.has_spans
+        self.layout == Layout::Spans
     }
 
     /// Stores the records in one item in either layout, because a call may have spans from a log with the other layout.

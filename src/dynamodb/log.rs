@@ -14,6 +14,19 @@ use crate::clock::{Clock, SystemClock};
 /// The maximum number of concurrent requests about one call, or one day.
 pub(super) const AT_ONCE: usize = 8;
 
+/// How a [`DynamoLog`] stores new messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// The messages of a turn are one item, up to 16 KB. This takes fewer requests and write units. The writer forms
+    /// the [spans](crate::log::Span).
+    #[default]
+    Spans,
+    /// Each message is an item, which a program without this library reads more easily. Without a
+    /// [spool](crate::log::Spool), a host that dies has lost fewer messages, because none waits for the end of its turn.
+    Messages,
+}
+
 /// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
 /// development.
 ///
@@ -27,7 +40,7 @@ pub(super) const AT_ONCE: usize = 8;
 #[derive(Clone)]
 pub struct DynamoLog {
     pub(super) db: TableClient,
-    pub(super) has_spans: bool,
+    pub(super) layout: Layout,
     pub(super) texts: Texts,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
@@ -38,7 +51,7 @@ impl DynamoLog {
     pub fn new(client: Client) -> Self {
         Self {
             db: TableClient::new(client),
-            has_spans: true,
+            layout: Layout::default(),
             texts: Texts::Compressed,
             day_shards: NonZeroU8::MIN,
             clock: Arc::new(SystemClock),
@@ -52,16 +65,11 @@ impl DynamoLog {
         self
     }
 
-    /// Sets whether the new messages of a turn are one item; on by default. Every log reads both forms, and writes changes
+    /// Sets how new messages are stored; [`Layout::Spans`] by default. Every log reads both layouts, and writes changes
     /// of a message to the item that holds it.
-    ///
-    /// An item of a turn has up to 16 KB. It takes fewer requests and write units. The writer forms the
-    /// [spans](crate::log::Span). Otherwise each message is an item, which a program without this library reads more
-    /// easily. Without a [spool](crate::log::Spool), a host that dies then loses fewer messages, because none waits for
-    /// the end of its turn.
     #[must_use]
-    pub fn with_spans(mut self, has_spans: bool) -> Self {
-        self.has_spans = has_spans;
+    pub fn with_layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
         self
     }
 
@@ -123,7 +131,7 @@ impl fmt::Debug for DynamoLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamoLog")
             .field("table", &self.db.table)
-            .field("has_spans", &self.has_spans)
+            .field("layout", &self.layout)
             .field("texts", &self.texts)
             .field("day_shards", &self.day_shards)
             .finish()

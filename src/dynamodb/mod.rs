@@ -19,7 +19,7 @@
 //! One query returns a call's list in its order. The other attributes of a message or summary are the keys of the
 //! record's JSON, `entity`, the schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
 //!
-//! A span ([`DynamoLog::with_spans`]) has one attribute per message, `m<seq>`: a map of the keys that an item of the message
+//! A span ([`Layout::Spans`]) has one attribute per message, `m<seq>`: a map of the keys that an item of the message
 //! alone has. It also has `last`, the `seq` of its last message, `rev`, a number that grows with each change, and `v`
 //! 2. A call may have both forms. If two items hold the same message, the one with the highest epoch counts, and then
 //! the one with the highest revision.
@@ -88,7 +88,7 @@ pub use cost::Cost;
 #[doc(hidden)]
 pub use item::to_items;
 pub use item::{Item, from_item};
-pub use log::DynamoLog;
+pub use log::{DynamoLog, Layout};
 #[doc(hidden)]
 pub use size::item_size;
 pub use table::{create_table, table_definition};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::Record;
-use verbale::dynamodb::{DynamoLog, Item};
+use verbale::dynamodb::{DynamoLog, Item, Layout};
 use verbale::log::{CallChange, CallLog, LogErrorKind, Span, WriterLease};
 
 use super::dynamodb::log_and_client;
@@ -66,7 +66,7 @@ async fn call_with_a_damaged_item_is_resumed_without_it_and_goes_on() {
     let mut damages = 0;
     for has_spans in [false, true] {
         let (log, client) = log_and_client().await;
-        let log = log.with_spans(has_spans);
+        let log = log.with_layout(if has_spans { Layout::Spans } else { Layout::Messages });
         ended(&log, "CA", has_spans).await;
         let items = client.scan().table_name("verbale").send().await.unwrap().items.unwrap();
         for (item, (name, mut damaged)) in

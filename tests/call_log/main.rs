@@ -43,7 +43,7 @@ async fn dynamodb_keeps_the_contract() {
 
 #[tokio::test]
 async fn dynamodb_with_spans_keeps_the_contract() {
-    let log = dynamodb::log().await.with_spans(true);
+    let log = dynamodb::log().await.with_layout(verbale::dynamodb::Layout::Spans);
     call_log_conformance(async |clock| log.clone().with_clock(clock)).await;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use tokio::time::sleep;
 use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
-use verbale::dynamodb::{DynamoLog, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, LogWriter, SpoolSettings, WriterSettings};
 use verbale::message::ToolError;
@@ -48,19 +48,20 @@ async fn page_of_costs_is_measured() {
         "| --- | --- | --- | --- | --- |".to_owned(),
     ];
     for (name, recordings) in [(TALKS, &calls), (AIRLINE, &conversations)] {
-        for has_spans in [false, true] {
-            let least = recordings.iter().map(|recording| least_units(recording, &recording.system, has_spans));
+        for layout in [Layout::Messages, Layout::Spans] {
+            let least =
+                recordings.iter().map(|recording| least_units(recording, &recording.system, layout == Layout::Spans));
             let least = least.sum::<usize>() as f64;
-            let unspooled = sums_of(name, recordings, Played::new(has_spans)).await;
-            let spooled = sums_of(name, recordings, Played::new(has_spans).with_spool()).await;
-            let plain = sums_of(name, recordings, Played::new(has_spans).with_spool().plain()).await;
+            let unspooled = sums_of(name, recordings, Played::new(layout)).await;
+            let spooled = sums_of(name, recordings, Played::new(layout).with_spool()).await;
+            let plain = sums_of(name, recordings, Played::new(layout).with_spool().plain()).await;
             let all = [unspooled, spooled, plain].map(Sums::of_turn).join(" | ");
             let least = format!("{:.1} units", least / unspooled.turns);
-            turns.push(format!("| {name}, `with_spans({has_spans})` | {all} | {least} |"));
-            if has_spans {
-                let hasty = sums_of(name, recordings, Played { wait: Some(2), ..Played::new(has_spans) }).await;
+            turns.push(format!("| {name}, `Layout::{layout:?}` | {all} | {least} |"));
+            if layout == Layout::Spans {
+                let hasty = sums_of(name, recordings, Played { wait: Some(2), ..Played::new(layout) }).await;
                 let hasty = hasty.of_turn();
-                turns.push(format!("| {name}, `with_spans({has_spans})`, a wait of 2 s | {hasty} | | | {least} |"));
+                turns.push(format!("| {name}, `Layout::{layout:?}`, a wait of 2 s | {hasty} | | | {least} |"));
                 // The targets. Without a spool, each act takes one more request.
                 let (requests, units) = if name == TALKS { (1.1, 1.1) } else { (1.5, 2.9) };
                 assert!(spooled.requests <= requests * spooled.turns, "{name}: {}", spooled.of_turn());
@@ -68,8 +69,7 @@ async fn page_of_costs_is_measured() {
                 let acts = 1.1 * acts_of(recordings) as f64;
                 assert!(unspooled.requests <= requests * unspooled.turns + acts, "{name}: {}", unspooled.of_turn());
             }
-            let of =
-                format!("| {name} of {:.1} turns | `with_spans({has_spans})`", spooled.turns / recordings.len() as f64);
+            let of = format!("| {name} of {:.1} turns | `Layout::{layout:?}`", spooled.turns / recordings.len() as f64);
             thousands.push(format!("{of} | {} |", spooled.of_thousand(recordings.len())));
             if plain.of_turn() != spooled.of_turn() {
                 thousands.push(format!("{of}, plain texts | {} |", plain.of_thousand(recordings.len())));
@@ -87,7 +87,7 @@ async fn instructions_and_acts_cost_what_the_page_says() {
     if conversations.is_empty() {
         return;
     }
-    let spooled = Played::new(true).with_spool().without_instructions();
+    let spooled = Played::new(Layout::Spans).with_spool().without_instructions();
     for (played, expected) in [(spooled, "1.4 and 2.6"), (spooled.reading(), "1.1 and 2.4")] {
         assert_eq!(sums_of(AIRLINE, &conversations, played).await.of_turn(), expected, "{played:?}");
     }
@@ -135,7 +135,7 @@ fn price_of_write_unit() -> f64 {
 /// How the log of a call is written.
 #[derive(Debug, Clone, Copy)]
 struct Played {
-    has_spans: bool,
+    layout: Layout,
     has_spool: bool,
     is_plain: bool,
     /// All calls have the same instructions, which the first item of a call holds.
@@ -147,8 +147,8 @@ struct Played {
 }
 
 impl Played {
-    fn new(has_spans: bool) -> Self {
-        Self { has_spans, has_spool: false, is_plain: false, has_instructions: true, only_reads: false, wait: None }
+    fn new(layout: Layout) -> Self {
+        Self { layout, has_spool: false, is_plain: false, has_instructions: true, only_reads: false, wait: None }
     }
 
     fn with_spool(self) -> Self {
@@ -206,7 +206,7 @@ impl Sums {
 async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdown) -> Sums {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, "verbale").await.unwrap();
-    let log = DynamoLog::new(client.clone()).with_spans(played.has_spans).with_compression(!played.is_plain);
+    let log = DynamoLog::new(client.clone()).with_layout(played.layout).with_compression(!played.is_plain);
     let log = Arc::new(log);
     let mut settings = WriterSettings::default();
     if played.has_spool {

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use tokio::time::{Duration, sleep, timeout};
-use verbale::dynamodb::DynamoLog;
+use verbale::dynamodb::{self, DynamoLog};
 use verbale::log::{CallHeader, CallId, CallWriter, Durability, LogError, LogErrorKind, LogWriter};
 use verbale::{LastMessage, Timing};
 
@@ -41,8 +41,10 @@ pub const SECOND: &str = "second";
 pub const KEEPS: [Keeps; 3] = [Keeps::NoSpool, Keeps::Stored, Keeps::Spooled];
 
 /// The layouts of a table, each with its name. Each has all rounds.
-pub const LAYOUTS: &[(&str, Layout)] =
-    &[("messages", |log| log.with_spans(false)), ("spans", |log| log.with_spans(true))];
+pub const LAYOUTS: &[(&str, Layout)] = &[
+    ("messages", |log| log.with_layout(dynamodb::Layout::Messages)),
+    ("spans", |log| log.with_layout(dynamodb::Layout::Spans)),
+];
 
 type Layout = fn(DynamoLog) -> DynamoLog;
 

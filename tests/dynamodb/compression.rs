@@ -1,6 +1,6 @@
 //! Long texts that are stored compressed.
 
-use verbale::dynamodb::{DynamoLog, from_item, to_items};
+use verbale::dynamodb::{DynamoLog, Layout, from_item, to_items};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallLog, Put, Span};
 
@@ -9,8 +9,8 @@ use super::{call, lease, log_in, message};
 #[tokio::test]
 async fn long_texts_cost_less_and_every_log_reads_them() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let plain = log_in(client.clone()).await.with_spans(true);
-    let log = DynamoLog::new(client.clone()).with_spans(true);
+    let plain = log_in(client.clone()).await.with_layout(Layout::Spans);
+    let log = DynamoLog::new(client.clone()).with_layout(Layout::Spans);
     let instructions = (0..200).map(|number| format!("Rule {number}: say less. ")).collect::<String>();
     let records = [message(0, 1, &instructions), message(1, 1, "Hello?"), message(2, 1, &instructions)];
     let mut units = Vec::new();

@@ -85,7 +85,7 @@ fn writes_of_spans() -> impl Strategy<Value = Vec<Write>> {
 #[test]
 fn repeated_and_reordered_writes_of_spans_converge() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let log = runtime.block_on(log()).with_spans(true);
+    let log = runtime.block_on(log()).with_layout(verbale::dynamodb::Layout::Spans);
     let number = std::cell::Cell::new(0);
     proptest!(ProptestConfig::with_cases(256), |(history in writes_of_spans())| {
         number.set(number.get() + 1);

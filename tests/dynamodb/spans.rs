@@ -1,7 +1,7 @@
 //! Spans: the messages of a turn in one item.
 
 use aws_sdk_dynamodb::Client;
-use verbale::dynamodb::{DynamoLog, Item};
+use verbale::dynamodb::{DynamoLog, Item, Layout};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, LogErrorKind, Put, Span, WriterLease};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
@@ -14,7 +14,7 @@ fn span(first: u32, last: u32) -> Span {
 
 async fn opened() -> (DynamoLog, Client) {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let log = log_in(client.clone()).await.with_spans(true);
+    let log = log_in(client.clone()).await.with_layout(Layout::Spans);
     log.open_call(&CallHeader::new(call("CA1"), 1_744_815_823_058).unwrap()).await.unwrap();
     (log, client)
 }
@@ -120,7 +120,7 @@ async fn span_needs_its_place_and_all_its_messages() {
 #[tokio::test]
 async fn both_forms_live_in_a_call() {
     let (log, client) = opened().await;
-    let old = log.clone().with_spans(false);
+    let old = log.clone().with_layout(Layout::Messages);
     old.put_record(&lease("CA1"), &message(0, 1, "old")).await.unwrap();
     put(&log, &lease("CA1"), span(1, 2), &[1, 2].map(|seq| message(seq, 1, "new"))).await;
     old.put_record(&lease("CA1"), &message(3, 1, "old")).await.unwrap();

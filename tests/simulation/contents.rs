@@ -13,7 +13,7 @@ use verbale::log::{
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::HAS_SPANS;
+use super::LAYOUT;
 use crate::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
@@ -50,7 +50,7 @@ fn partition() -> &'static str {
 }
 
 fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> {
-    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
+    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     Offloading::new(log, Cached::new(DynamoContents::new(dynamo.client()), 0))
 }
 
@@ -263,7 +263,7 @@ async fn failing_store_delays_only_the_messages_with_contents() {
             call_writer.submit(&mut manager, LastMessage::Include).unwrap();
             tokio::time::sleep(Duration::from_secs(12)).await;
             // In spans, both messages are one item.
-            let seq = if HAS_SPANS { 2 * turn - 1 } else { 2 * turn };
+            let seq = if matches!(LAYOUT, verbale::dynamodb::Layout::Spans) { 2 * turn - 1 } else { 2 * turn };
             let sort_key = format!("MSG#{seq:08}");
             assert_eq!(dynamo.journal().writes_of(&format!("CALL#{name}"), &sort_key), 1, "{with_spool}, turn {turn}");
         }

@@ -13,7 +13,7 @@ use verbale::log::{
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::HAS_SPANS;
+use super::LAYOUT;
 use crate::dynamo::{Attribute, Dynamo, Fault, FaultPlan, Window};
 use crate::log;
 use crate::support::{START_MS, call, message};
@@ -23,7 +23,7 @@ type Manager = MessagesManager<PlainMessage>;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> {
-    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
+    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     Offloading::new(log, Cached::new(DynamoContents::new(dynamo.client()), 0))
 }
 

@@ -23,13 +23,13 @@ mod writer;
 
 use std::sync::Arc;
 
-use verbale::dynamodb::{DynamoLog, create_table};
+use verbale::dynamodb::{DynamoLog, Layout, create_table};
 use verbale::testing::call_log_conformance;
 
 use dynamo::{Dynamo, FaultPlan};
 
 /// The modules in `spans` have another one.
-const HAS_SPANS: bool = false;
+const LAYOUT: Layout = Layout::Messages;
 
 /// Returns a fake with the log's table and the faults of `plan`, and a log in it.
 async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {

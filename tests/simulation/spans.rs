@@ -2,7 +2,7 @@
 
 #![allow(clippy::duplicate_mod, reason = "the same cases, in another layout")]
 
-const HAS_SPANS: bool = true;
+const LAYOUT: verbale::dynamodb::Layout = verbale::dynamodb::Layout::Spans;
 
 #[path = "contents.rs"]
 mod contents;

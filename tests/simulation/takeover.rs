@@ -13,7 +13,7 @@ use verbale::log::{
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::HAS_SPANS;
+use super::LAYOUT;
 use crate::dynamo::{Death, Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
@@ -47,7 +47,7 @@ impl Process {
 }
 
 fn log_of(dynamo: &Dynamo) -> DynamoLog {
-    DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS)
+    DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT)
 }
 
 fn process(dynamo: &Dynamo) -> Process {
@@ -150,8 +150,7 @@ async fn kill(killed: Killed) -> bool {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
     let (owner, call, mut manager) = with_hole(&dynamo).await;
     let death = Arc::new(Mutex::new(Death { after: killed.at, sends_the_next: killed.is_sent }));
-    let mortal =
-        DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
+    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     let candidate = Process::new(mortal, WriterSettings::default());
     let (mut plan, mut timeout) = (FaultPlan::none().with_latency_ms(4..=4), SOON);
     if killed.gives_up {
@@ -306,8 +305,7 @@ async fn records_that_meet_a_fence_are_held() {
     let (owner, call, mut manager) = with_call(&dynamo, 4).await;
     // The candidate dies after its commit, its pass and some of its steps.
     let death = Arc::new(Mutex::new(Death { after: 5, sends_the_next: true }));
-    let mortal =
-        DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
+    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     let candidate = Process::new(mortal, WriterSettings::default());
     let _ = tokio::time::timeout(Duration::from_secs(1), candidate.resume(SOON)).await;
     candidate.die().await;
@@ -345,8 +343,7 @@ async fn candidate_respects_another_one_until_it_is_silent() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(4..=4)).await;
     let (_owner, _call, manager) = with_call(&dynamo, 4).await;
     let death = Arc::new(Mutex::new(Death { after: 5, sends_the_next: true }));
-    let mortal =
-        DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
+    let mortal = DynamoLog::new(dynamo.mortal_client(&death)).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     let dead = Process::new(mortal, WriterSettings::default());
     let _ = tokio::time::timeout(Duration::from_secs(1), dead.resume(SOON)).await;
     dead.die().await;
@@ -408,7 +405,11 @@ async fn header_is_stored_before_the_first_record() {
     let mut manager = Manager::new();
     say(&mut manager, &call, 2);
     assert_eq!(call.flush(SOON).await, []);
-    let keys: &[&str] = if HAS_SPANS { &["CALL", "MSG#00000000"] } else { &["CALL", "MSG#00000000", "MSG#00000001"] };
+    let keys: &[&str] = if matches!(LAYOUT, verbale::dynamodb::Layout::Spans) {
+        &["CALL", "MSG#00000000"]
+    } else {
+        &["CALL", "MSG#00000000", "MSG#00000001"]
+    };
     assert_eq!(dynamo.journal().first_writes("CALL#CA1"), keys);
 }
 

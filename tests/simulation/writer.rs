@@ -8,7 +8,7 @@ use verbale::log::{CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, S
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-use super::HAS_SPANS;
+use super::LAYOUT;
 use crate::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
@@ -23,7 +23,7 @@ async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWrite
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }
-    let (writer, task) = LogWriter::new(Arc::new(log.with_spans(HAS_SPANS)), settings);
+    let (writer, task) = LogWriter::new(Arc::new(log.with_layout(LAYOUT)), settings);
     tokio::spawn(task);
     (dynamo, writer)
 }
@@ -51,7 +51,7 @@ async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter,
     assert_eq!(writer.flush(HOURS).await, []);
     dynamo.set_plan(FaultPlan::none());
     let log =
-        verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_spans(HAS_SPANS);
+        verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())).with_layout(LAYOUT);
     // A new client corrects its clock after its first request.
     let _ = log.read_call(call_writer.lease().call_id()).await;
     let logged = log.read_call(call_writer.lease().call_id()).await.unwrap();
@@ -68,8 +68,11 @@ async fn turn_is_written_alike_if_the_answer_to_opening_was_lost() {
         let (call, mut manager) = opened(&writer, "CA1");
         turns(1, &writer, &call, &mut manager).await;
         finished(&dynamo, &writer, &call, &mut manager).await;
-        let keys: &[&str] =
-            if HAS_SPANS { &["CALL", "MSG#00000000"] } else { &["CALL", "MSG#00000000", "MSG#00000001"] };
+        let keys: &[&str] = if matches!(LAYOUT, verbale::dynamodb::Layout::Spans) {
+            &["CALL", "MSG#00000000"]
+        } else {
+            &["CALL", "MSG#00000000", "MSG#00000001"]
+        };
         assert_eq!(dynamo.journal().first_writes("CALL#CA1"), keys, "{fault:?}");
         assert_eq!(dynamo.journal().count(fault), 1);
     }

@@ -32,7 +32,7 @@ pub use repair::repair;
 pub(crate) use response::ErrorResponse;
 pub use settings::BedrockSettings;
 
-use crate::model::{Generation, Model, ModelRequest};
+use crate::model::{FallbackModel, Generation, Model, ModelRequest};
 use answer::Answer;
 
 /// A model on Amazon Bedrock.
@@ -106,26 +106,6 @@ impl BedrockModel {
     /// [`turn_client`].
     ///
     /// A model that cannot stream with tools answers requests with tools in one piece.
-    ///
-    /// A [`FallbackModel`](crate::model::FallbackModel) asks another model, region or provider if this model fails
-    /// before its first text or tool call:
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use aws_sdk_bedrockruntime::{Client, Config, config::Region};
-    /// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-    /// use verbale::model::FallbackModel;
-    ///
-    /// let in_region = |region| {
-    ///     let config = turn_client(Config::builder()).region(Region::new(region)).build();
-    ///     Client::from_conf(config)
-    /// };
-    /// let (frankfurt, virginia) = (in_region("eu-central-1"), in_region("us-east-1"));
-    /// let claude = BedrockModel::for_turns(frankfurt, BedrockSettings::new("eu.anthropic.claude-sonnet-5"));
-    /// let model = FallbackModel::new(claude)
-    ///     .or_else(BedrockModel::for_turns(virginia, BedrockSettings::new("us.anthropic.claude-sonnet-5")))
-    ///     .with_patience(Duration::from_secs(2));
-    /// ```
     pub fn for_turns(client: Client, settings: BedrockSettings) -> Self {
         Self { client, settings: Arc::new(settings), purpose: Purpose::Turns }
     }
@@ -136,6 +116,27 @@ impl BedrockModel {
     /// Its requests have no cache points, because no two of them share a prefix.
     pub fn for_summaries(client: Client, settings: BedrockSettings) -> Self {
         Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries }
+    }
+
+    /// Adds another model, region or provider, which is asked if this model fails before its first text or tool call.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use aws_sdk_bedrockruntime::{Client, Config, config::Region};
+    /// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
+    ///
+    /// let in_region = |region| {
+    ///     let config = turn_client(Config::builder()).region(Region::new(region)).build();
+    ///     Client::from_conf(config)
+    /// };
+    /// let (frankfurt, virginia) = (in_region("eu-central-1"), in_region("us-east-1"));
+    /// let model = BedrockModel::for_turns(frankfurt.clone(), BedrockSettings::new("eu.anthropic.claude-sonnet-5"))
+    ///     .or_else(BedrockModel::for_turns(frankfurt, BedrockSettings::new("eu.amazon.nova-lite-v1:0")))
+    ///     .or_else(BedrockModel::for_turns(virginia, BedrockSettings::new("us.anthropic.claude-sonnet-5")))
+    ///     .with_patience(Duration::from_secs(2));
+    /// ```
+    pub fn or_else(self, other: impl Model + 'static) -> FallbackModel {
+        FallbackModel::new(self).or_else(other)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
 use verbale::contents::Cached;
-use verbale::dynamodb::{DynamoContents, DynamoLog, create_table};
+use verbale::dynamodb::{DynamoContents, DynamoLog, Layout, create_table};
 use verbale::log::{
     CallLog, DeadLetter, Durability, LogErrorKind, LogWriter, Offloading, Spool, SpoolSettings, WriterSettings,
 };
@@ -65,7 +65,11 @@ impl World {
         let has_spans = seed % 2 == 1;
         // One client, which corrects its clock once.
         let client = dynamo.client();
-        let log = DynamoLog::new(client.clone()).with_clock(Arc::new(dynamo.clock())).with_spans(has_spans);
+        let log = DynamoLog::new(client.clone()).with_clock(Arc::new(dynamo.clock())).with_layout(if has_spans {
+            Layout::Spans
+        } else {
+            Layout::Messages
+        });
         let offloads = dice.chance(0.3);
         trace.count("history with offloaded contents", u64::from(offloads));
         let log: Arc<dyn CallLog> = if offloads {
