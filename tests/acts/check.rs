@@ -95,10 +95,17 @@ fn acts(request: &ModelRequest) -> BTreeSet<(String, u64)> {
     let calls = messages.filter_map(Content::as_tool_call);
     let mut acts: BTreeSet<_> = calls.map(|call| (call.name().to_string(), numbers(call.arguments()).0)).collect();
     let memory = request.memory.iter().flat_map(|memory| memory.as_str().lines());
-    let mut last = None;
+    let (mut last, mut short) = (None, "item_id".to_owned());
     for (head, fields) in memory.filter(|line| line.starts_with('#')).filter_map(|line| line.split_once(": ")) {
         let tool = head.split(' ').find(|word| !word.starts_with('#')).unwrap_or_default();
-        let named = fields.split(' ').find_map(|field| field.strip_prefix("item_id="));
+        // A name that several acts have is short after the first one: `item_id(i)=7`, then `i=7`.
+        let defined = fields.split(' ').find_map(|field| field.strip_prefix("item_id(")?.split_once(")="));
+        if let Some((name, _)) = defined {
+            short = name.to_owned();
+        }
+        let named = fields.split(' ').filter_map(|field| field.split_once('='));
+        let named = named.filter(|(name, _)| *name == "item_id" || *name == short).map(|(_, item)| item).next();
+        let named = defined.map(|(_, item)| item).or(named);
         // Older acts have values without names. A missing value is as in the last line that has it.
         let item = named
             .or_else(|| fields.split(' ').find(|field| field.parse::<u64>().is_ok()))
