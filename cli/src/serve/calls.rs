@@ -1,11 +1,11 @@
 //! [`Calls`]: the live calls of the server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use verbale::MessageId;
-use verbale::call::{CallHost, CallSettings, Drained};
+use verbale::call::{CallHost, CallSettings, Closed, Drained};
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::conversation::{ConversationError, ConversationErrorKind};
 use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
@@ -15,7 +15,7 @@ use super::error::ApiError;
 use super::live::{Events, LiveCall};
 use super::models::Models;
 use super::outbox::Outbox;
-use super::protocol::{ServerEvent, Start};
+use super::protocol::Start;
 use super::tools::ClientTools;
 
 /// How long a client waits for a call that is opened or resumed.
@@ -127,17 +127,19 @@ impl Calls {
     /// Closes a live call and tells its client. Returns whether it was live.
     pub async fn close(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
         let Some(call) = self.get(call_id) else { return Ok(false) };
-        self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
+        let closed = self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
         self.live().remove(call_id);
-        call.outbox.push(&ServerEvent::Ended { reason: reason.to_owned(), is_resumable: false });
+        call.end(reason, false, closed.is_some_and(|closed| is_stored(&closed)));
         Ok(true)
     }
 
     /// Closes all calls and stores everything. Their clients learn that another server can continue them.
     pub async fn drain(&self) -> Drained {
         let drained = self.host.drain(CLOSE_TIMEOUT).await;
-        for (_, call) in self.live().drain() {
-            call.outbox.push(&ServerEvent::Ended { reason: "drain".to_owned(), is_resumable: true });
+        let stored: HashSet<&CallId> =
+            drained.closed.iter().filter(|(_, closed)| is_stored(closed)).map(|(call_id, _)| call_id).collect();
+        for (call_id, call) in self.live().drain() {
+            call.end("drain", true, stored.contains(&call_id));
         }
         drained
     }
@@ -156,6 +158,11 @@ impl Calls {
     fn live(&self) -> MutexGuard<'_, HashMap<CallId, Arc<LiveCall>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns whether the log has everything of a closed call.
+fn is_stored(closed: &Closed) -> bool {
+    closed.unstored.is_empty() && closed.not_accepted.is_none()
 }
 
 fn invalid(error: LogError) -> ApiError {

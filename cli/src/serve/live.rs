@@ -159,6 +159,14 @@ impl LiveCall {
         Ok(effect.to_string())
     }
 
+    /// Tells the client that the call has ended, and whether the log has all of its messages.
+    pub fn end(&self, reason: &str, is_resumable: bool, is_stored: bool) {
+        if is_stored {
+            self.outbox.stored(std::mem::take(&mut self.state().unstored));
+        }
+        self.outbox.push(&ServerEvent::Ended { reason: reason.to_owned(), is_resumable });
+    }
+
     /// Says a fixed sentence.
     pub fn say(&self, text: String) -> Result<(), String> {
         let speech = self.session.say(text.as_str()).map_err(|error| error.to_string())?;
@@ -268,10 +276,7 @@ impl Observer for Events {
             CallEvent::SummaryEnded { .. } => ServerEvent::Summarized {},
             CallEvent::LogLevel { durability } => {
                 if *durability == Durability::Stored {
-                    let event_ids = std::mem::take(&mut lock(&self.state).unstored);
-                    if !event_ids.is_empty() {
-                        self.outbox.push(&ServerEvent::Stored { event_ids });
-                    }
+                    self.outbox.stored(std::mem::take(&mut lock(&self.state).unstored));
                 }
                 let level = match durability {
                     Durability::Stored => "stored",

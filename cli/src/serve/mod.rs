@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use verbale::dynamodb::{DynamoContents, DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
@@ -107,9 +107,34 @@ pub struct Server {
     access: Access,
     grace: Duration,
     is_draining: AtomicBool,
+    /// The number of open sockets. HTTP does not count them.
+    sockets: watch::Sender<usize>,
+}
+
+/// An open socket.
+struct OpenSocket(Arc<Server>);
+
+impl OpenSocket {
+    fn new(server: Arc<Server>) -> Self {
+        server.sockets.send_modify(|sockets| *sockets += 1);
+        Self(server)
+    }
+}
+
+impl Drop for OpenSocket {
+    fn drop(&mut self) {
+        self.0.sockets.send_modify(|sockets| *sockets -= 1);
+    }
 }
 
 impl Server {
+    /// Waits until there are no sockets, but not long.
+    async fn sockets_are_closed(&self) {
+        let mut sockets = self.sockets.subscribe();
+        // Connections that clients keep open do not hold the process up.
+        let _ = timeout(GOODBYE, sockets.wait_for(|sockets| *sockets == 0)).await;
+    }
+
     fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
     }
@@ -146,7 +171,15 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     let address = listener.local_addr()?;
     let calls = Calls::new(writer.clone(), models, system, arguments.salt.clone(), arguments.max_calls);
     let grace = Duration::from_secs(arguments.grace_s);
-    let server = Arc::new(Server { calls, log, writer, access, grace, is_draining: AtomicBool::new(false) });
+    let server = Arc::new(Server {
+        calls,
+        log,
+        writer,
+        access,
+        grace,
+        is_draining: AtomicBool::new(false),
+        sockets: watch::Sender::new(0),
+    });
     let stop = stop_signal()?;
     arguments.banner(address)?;
 
@@ -160,6 +193,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     server.is_draining.store(true, Ordering::Release);
     let drained = server.calls.drain().await;
     note(&drained.to_string());
+    server.sockets_are_closed().await;
     // Fails if the server has ended by itself.
     let _ = stopped.send(());
     let served = timeout(GOODBYE, served).await;

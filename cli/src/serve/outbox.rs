@@ -40,8 +40,12 @@ impl Outbox {
         Self { kept: Mutex::default(), last: watch::Sender::new(0) }
     }
 
+    /// Adds a message. Nothing follows the end of the call.
     pub fn push(&self, event: &ServerEvent) {
         let mut kept = self.kept();
+        if kept.is_ended {
+            return;
+        }
         let seq = kept.last + 1;
         // Strings and numbers always become JSON.
         let Ok(text) = serde_json::to_string(&ToClient { seq, at_ms: SystemClock.now_ms(), event }) else { return };
@@ -53,6 +57,13 @@ impl Outbox {
         }
         drop(kept);
         self.last.send_replace(seq);
+    }
+
+    /// Tells the client which of its messages the log has, if there are any.
+    pub fn stored(&self, event_ids: Vec<String>) {
+        if !event_ids.is_empty() {
+            self.push(&ServerEvent::Stored { event_ids });
+        }
     }
 
     /// Returns the messages after a number.
@@ -99,5 +110,9 @@ mod tests {
         assert!(outbox.after(4).has_gap && !outbox.after(5).has_gap);
         assert_eq!(outbox.after(4).messages.len(), MAX_MESSAGES);
         assert_eq!((outbox.after(0).last, numbers(&outbox.after(5))[0]), (MAX_MESSAGES as u64 + 5, 6));
+        outbox.push(&ServerEvent::Ended { reason: "hangup".to_owned(), is_resumable: false });
+        outbox.push(&ServerEvent::BargedIn {});
+        let ended = outbox.after(MAX_MESSAGES as u64 + 5);
+        assert!(ended.is_ended && ended.messages.len() == 1, "nothing follows the end");
     }
 }

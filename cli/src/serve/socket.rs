@@ -9,9 +9,9 @@ use tokio::time::{interval, timeout};
 use verbale::clock::{Clock, SystemClock};
 use verbale::log::CallId;
 
-use super::Server;
 use super::live::LiveCall;
 use super::protocol::{ClientEvent, FromClient, ServerEvent, Start, ToClient, VERSION};
+use super::{OpenSocket, Server};
 
 /// How long a client may take for its first message, and to accept a message.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,6 +37,7 @@ enum End {
 
 /// Serves a socket, and waits for the next one of the call if it was lost.
 pub async fn serve(mut socket: WebSocket, server: Arc<Server>, call_id: CallId) {
+    let open = OpenSocket::new(server.clone());
     let Some(start) = first(&mut socket).await else { return };
     let opened = match server.calls.open(&call_id, &start).await {
         Ok(opened) => opened,
@@ -64,7 +65,7 @@ pub async fn serve(mut socket: WebSocket, server: Arc<Server>, call_id: CallId) 
         End::Ended => connection.close(NORMAL, "the call has ended").await,
         End::Replaced => connection.close(REPLACED, "the call has another connection").await,
         End::Disconnected => {
-            drop(connection);
+            drop((connection, open));
             let is_late = timeout(server.grace, is_replaced(&mut newest, number)).await.is_err();
             if is_late {
                 // Fails if the log cannot store the end. It stays in the writer.
