@@ -9,6 +9,7 @@ use verbale::{Content, Message, Role};
 use super::bookings::{Kind, numbers};
 use super::naive::fulfilled;
 use super::process::Process;
+use super::remembered::remembered;
 use super::world::{Effect, World};
 
 /// A tool that acts once has at most one effect for each wish, and any tool one for each call.
@@ -94,25 +95,7 @@ fn acts(request: &ModelRequest) -> BTreeSet<(String, u64)> {
     let messages = request.messages.iter().flat_map(|message| message.contents().iter());
     let calls = messages.filter_map(Content::as_tool_call);
     let mut acts: BTreeSet<_> = calls.map(|call| (call.name().to_string(), numbers(call.arguments()).0)).collect();
-    let memory = request.memory.iter().flat_map(|memory| memory.as_str().lines());
-    let (mut last, mut short) = (None, "item_id".to_owned());
-    for (head, fields) in memory.filter(|line| line.starts_with('#')).filter_map(|line| line.split_once(": ")) {
-        let tool = head.split(' ').find(|word| !word.starts_with('#')).unwrap_or_default();
-        // A name that several acts have is short after the first one: `item_id(i)=7`, then `i=7`.
-        let defined = fields.split(' ').find_map(|field| field.strip_prefix("item_id(")?.split_once(")="));
-        if let Some((name, _)) = defined {
-            short = name.to_owned();
-        }
-        let named = fields.split(' ').filter_map(|field| field.split_once('='));
-        let named = named.filter(|(name, _)| *name == "item_id" || *name == short).map(|(_, item)| item).next();
-        let named = defined.map(|(_, item)| item).or(named);
-        // Older acts have values without names. A missing value is as in the last line that has it.
-        let item = named
-            .or_else(|| fields.split(' ').find(|field| field.parse::<u64>().is_ok()))
-            .and_then(|item| item.parse().ok());
-        last = item.or(last);
-        acts.extend(last.map(|item| (tool.to_owned(), item)));
-    }
+    acts.extend(remembered(request).into_iter().filter_map(|call| Some((call.tool, call.item?))));
     acts
 }
 

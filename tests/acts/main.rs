@@ -5,7 +5,7 @@
 //! and take the call over. All of it derives from a seed and runs in virtual time.
 //!
 //! `world.rs` has the shared state, `line.rs` a process's way to the log, `bookings.rs` the service and the tools,
-//! `naive.rs` the model, `caller.rs` the caller, `process.rs` the processes, and `check.rs` the invariants. `seeds.rs` follows
+//! `naive.rs` the model, `remembered.rs` how it reads memory, `caller.rs` the caller, `process.rs` the processes, and `check.rs` the invariants. `seeds.rs` follows
 //! the histories.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
@@ -16,6 +16,7 @@ mod check;
 mod line;
 mod naive;
 mod process;
+mod remembered;
 #[path = "../simulation/seeds.rs"]
 mod seeds;
 mod world;

@@ -11,6 +11,7 @@ use verbale::{Content, Message, ToolCall, Value};
 use super::bookings::{HOLDER, Kind, numbers};
 use super::check;
 use super::process::Process;
+use super::remembered::remembered;
 use super::world::World;
 
 /// The word by which a message of the caller is known to ask for something.
@@ -167,23 +168,9 @@ fn asks(last: &Message) -> bool {
 
 /// Returns the wish and the success of each outcome: first those in memory, then those in the window.
 fn outcomes(request: &ModelRequest) -> Vec<(usize, bool)> {
-    let memory = request.memory.iter().flat_map(|memory| memory.as_str().lines());
-    let mut last_wish = None;
-    let mut outcomes = Vec::new();
-    for line in memory.filter(|line| line.starts_with('#')) {
-        let (head, fields) = line.split_once(": ").unwrap_or((line, ""));
-        let wish = fields
-            .split(" -> ")
-            .next()
-            .and_then(|fields| fields.split(' ').find_map(|field| field.strip_prefix("wish_id=")));
-        // A missing field is as in the last line that has it. A line without fields is about a call in the window.
-        last_wish = wish.map(|wish| wish.parse::<usize>().unwrap()).or(last_wish);
-        if fields.contains("wish_id=") || fields.contains("item_id=") {
-            // The numbers of the calls, the tool, the state.
-            let state = head.split(' ').skip_while(|word| word.starts_with('#')).nth(1);
-            outcomes.extend(last_wish.map(|wish| (wish, state == Some("succeeded"))));
-        }
-    }
+    let remembered = remembered(request).into_iter().filter(|call| call.is_named);
+    let remembered = remembered.filter_map(|call| Some((call.wish?, call.state == "succeeded")));
+    let mut outcomes: Vec<(usize, bool)> = remembered.collect();
     let contents = || request.messages.iter().flat_map(|message| message.contents().iter());
     for result in contents().filter_map(Content::as_result) {
         let call = contents().filter_map(Content::as_tool_call).find(|call| call.id() == result.tool_call_id());
