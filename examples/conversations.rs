@@ -60,7 +60,7 @@ async fn query_conversations() -> Outcome<()> {
         writeln!(out, "{:<12} {:>7} {in_memory:>10}  {}", known.conversation, known.messages, roles.join(", "))?;
     }
 
-    let today = LogScope::of_days([Day::of_ms(started_ms)]);
+    let today = LogScope::of_days(None, [Day::of_ms(started_ms)]);
     writeln!(out, "\nquery                              memory  memory and log     log  equal")?;
     for (name, query) in [
         ("everything", HistoryQuery::default()),

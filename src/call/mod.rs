@@ -64,10 +64,10 @@
 //! | | blank | ignored: blank; the start time is dropped |
 //! | | below the minimum confidence | added; the next reply asks the caller to repeat, without the model |
 //! | `reply` | there is [something to answer](CallSession::is_answerable); a `say` is no answer | asks the model |
-//! | | a reply is running | error: in progress |
-//! | | otherwise, for example after a greeting or an answer that was heard to its end | error: nothing to answer |
+//! | | a reply is running | error: `InUse` |
+//! | | otherwise, for example after a greeting or an answer that was heard to its end | error: `NothingToAnswer` |
 //! | the [`Reply`] is dropped | before its end | stops the model; the text so far stays |
-//! | `say` | a reply is running | error: in progress |
+//! | `say` | a reply is running | error: `InUse` |
 //! | | otherwise | the sentence is added; its speech is open |
 //! | `playback_started` | the first time | the time is kept; the estimate of an interrupted speech is renewed |
 //! | | again | ignored: repeated |

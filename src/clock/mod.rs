@@ -30,7 +30,6 @@ pub trait IdSource: fmt::Debug + Send + Sync {
 }
 
 /// A source of random numbers that need not be secure, such as for the jitter of retries.
-#[doc(hidden)]
 pub trait Randomness: fmt::Debug + Send + Sync {
     /// Returns the next number, in which all 64 bits are random.
     fn next_u64(&self) -> u64;
@@ -147,7 +146,6 @@ impl Randomness for SystemRandomness {
 }
 
 /// Pseudorandom numbers from a seed, for reproducible tests.
-#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct SeededRandomness(AtomicU64);
 

@@ -22,7 +22,7 @@ use crate::turn::{Core, Host, Observer};
 ///
 /// It owns the messages, the [configuration](Config) with its tools, the memory, and the handle for logging. Its turns
 /// belong to one [run](Self::run) or one live call ([`CallSession`](crate::call::CallSession)) at a time. Only
-/// [`finish`](Self::finish) waits. Conversations do not affect each other.
+/// [`finish`](Self::finish) and [`whole`](Self::whole) wait, for the log. Conversations do not affect each other.
 #[derive(Clone)]
 pub struct Conversation(Arc<Shared>);
 

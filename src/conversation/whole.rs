@@ -24,10 +24,10 @@ impl Conversation {
     /// plus `afterMs` of one of its requests. Returns it, and whether its instructions, memory and window have the recorded
     /// hash, if there is one. Returns `None` if no request in memory was sent at that time.
     ///
-    /// The messages are those of that time, and the rest is this conversation's [configuration](super::Config). So it tells a
-    /// [restored](Self::from_manager) call what the model got, if the call had the same limits, facts and policy. Messages
-    /// that were edited later, or whose contents were removed, make the hash another one. The hash does not cover tools and
-    /// inference settings. Takes time in proportion to the conversation.
+    /// The messages are those of that time; limits, facts and policy are those of this conversation's
+    /// [configuration](super::Config). For a [restored](Self::from_manager) call, the result is what the model got only if
+    /// the call had the same configuration. The hashes differ if messages were edited later or their contents were removed.
+    /// The hash does not cover tools and inference settings. Takes time in proportion to the conversation.
     pub fn prompt_at(&self, sent_ms: i64) -> Option<(ModelRequest, Option<bool>)> {
         let state = self.state();
         prompt_at(&state.core.manager, &state.core.setup, sent_ms)

@@ -20,8 +20,8 @@ use crate::message::{
 pub struct Export {
     /// The text.
     pub text: String,
-    /// The losses, each with the id of its message, in the order of the messages.
-    pub losses: Vec<(MessageId, Loss)>,
+    /// The losses, each with the id of its message and a name such as `a summary`, in the order of the messages.
+    pub losses: Vec<(MessageId, &'static str)>,
 }
 
 impl fmt::Debug for Export {
@@ -30,11 +30,8 @@ impl fmt::Debug for Export {
     }
 }
 
-/// A kind of information that an exported text lacks. `Display` names the kind, such as `a summary`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Loss(LossKind);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A kind of information that an exported text lacks.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum LossKind {
     /// A summary.
     Summary,
@@ -60,34 +57,21 @@ pub(super) enum LossKind {
     Unknown,
 }
 
-impl AsRef<str> for Loss {
-    fn as_ref(&self) -> &str {
-        use LossKind as Kind;
-        match self.0 {
-            Kind::Summary => "a summary",
-            Kind::Instructions => "system instructions",
-            Kind::Unheard => "text that was not heard",
-            Kind::Attachment => "an image, audio, a video or a document",
-            Kind::Label => "a MIME type, a title or a label",
-            Kind::ToolCall => "a tool call or its result",
-            Kind::Failure => "details of a failed tool call",
-            Kind::ValueType => "the type of a value",
-            Kind::Parts => "the ids, times and confidence of its parts",
-            Kind::Order => "the order in which things were said",
-            Kind::Unknown => "a content of a newer version",
+impl LossKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "a summary",
+            Self::Instructions => "system instructions",
+            Self::Unheard => "text that was not heard",
+            Self::Attachment => "an image, audio, a video or a document",
+            Self::Label => "a MIME type, a title or a label",
+            Self::ToolCall => "a tool call or its result",
+            Self::Failure => "details of a failed tool call",
+            Self::ValueType => "the type of a value",
+            Self::Parts => "the ids, times and confidence of its parts",
+            Self::Order => "the order in which things were said",
+            Self::Unknown => "a content of a newer version",
         }
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_ref())
-    }
-}
-
-impl fmt::Debug for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 
@@ -121,7 +105,7 @@ pub(super) fn is_of_tools(content: &Content) -> bool {
 /// Collects the losses of an export, message by message.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
-    list: Vec<(MessageId, Loss)>,
+    list: Vec<(MessageId, &'static str)>,
     message: Option<MessageId>,
     /// The tool calls and results that lack their other half.
     broken: HashSet<ToolCallId>,
@@ -136,7 +120,7 @@ impl Losses {
     /// Notes a loss of the current message, once.
     pub fn note(&mut self, loss: LossKind) {
         let Some(message) = self.message else { return };
-        let loss = Loss(loss);
+        let loss = loss.name();
         if !self.list.iter().rev().take_while(|(before, _)| *before == message).any(|(_, before)| *before == loss) {
             self.list.push((message, loss));
         }

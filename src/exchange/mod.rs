@@ -41,7 +41,7 @@ pub use anthropic::{import_anthropic, window_anthropic};
 pub use chat::{export_chat, import_chat};
 pub use converse::{export_converse, import_converse};
 pub use error::ExchangeError;
-pub use export::{Export, Loss};
+pub use export::Export;
 pub use json_lines::{export_json_lines, import_json_lines};
 pub use openai::{export_openai, import_openai, window_openai};
 pub use options::ImportOptions;

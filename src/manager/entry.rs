@@ -73,7 +73,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
 
     /// Sets the confidence of the speech recognition in the last part.
     pub(crate) fn set_confidence(&mut self, confidence: Confidence) {
-        if self.message().parts().next_back().and_then(Part::confidence) != Some(&confidence) {
+        if self.message().parts().next_back().and_then(Part::confidence) != Some(confidence.number()) {
             self.change(|message| message.set_confidence(confidence));
         }
     }

@@ -139,6 +139,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns all messages in order: user, assistant and system messages, summaries and fakes.
+    ///
     /// If the conversation shares messages with a [fork](Self::fork), the first call copies the list: about 100 bytes
     /// per message, without texts. The copy is kept until the conversation changes.
     pub fn meta_messages(&self) -> &[W] {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::{ManualClock, SequentialIds};
-use crate::message::{Confidence, Content, Draft, Heard, HeardSource, PlainMessage, Role, Timing, ToolCall, Value};
+use crate::message::{Content, Draft, Heard, HeardSource, Number, PlainMessage, Role, Timing, ToolCall, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -16,7 +16,7 @@ fn manager() -> (Manager, ManualClock) {
 }
 
 fn said(text: &str, confidence: f64) -> Draft {
-    Draft::new(Role::User, text).with_confidence(Confidence::try_from(confidence).unwrap())
+    Draft::new(Role::User, text).with_confidence(confidence.try_into().unwrap()).unwrap()
 }
 
 /// Returns the id, times, confidence and texts of each part.
@@ -24,7 +24,7 @@ fn shown(message: &Message) -> Vec<String> {
     let part = |part: crate::message::Part<'_>| {
         let times: Vec<_> = part.timings().map(|(timing, at_ms)| format!("{timing}+{}", at_ms - START_MS)).collect();
         let texts: Vec<_> = part.contents().iter().filter_map(Content::as_text).map(|text| text.as_str()).collect();
-        let confidence = part.confidence().map_or("-".to_owned(), Confidence::to_string);
+        let confidence = part.confidence().map_or("-".to_owned(), Number::to_string);
         format!("{} {} {confidence} {}", u128::from(part.id()), times.join(" "), texts.join("|"))
     };
     message.parts().map(part).collect()
@@ -214,7 +214,8 @@ fn time_in_seconds_is_refused() {
 fn message_with_parts_as_large_as_an_item_takes_no_merge() {
     let (mut manager, _) = manager();
     for _ in 0..1_200 {
-        manager.add(Draft::new(Role::User, "x".repeat(300)).with_confidence("0.123456789".parse().unwrap())).unwrap();
+        let draft = Draft::new(Role::User, "x".repeat(300)).with_confidence("0.123456789".parse().unwrap()).unwrap();
+        manager.add(draft).unwrap();
     }
     let sizes: Vec<usize> = manager.records().iter().map(|record| serde_json::to_vec(record).unwrap().len()).collect();
     assert!(sizes.iter().all(|size| *size < 300 * 1024), "{sizes:?}");

@@ -1,6 +1,6 @@
 //! [`Draft`]: a message that no conversation contains yet.
 
-use crate::message::{Confidence, Contents, Decision, MessageId, Role};
+use crate::message::{Confidence, Contents, Decision, MessageError, MessageId, Number, Role};
 
 /// A message that no conversation contains yet. It has neither a position nor a time.
 ///
@@ -51,10 +51,10 @@ impl Draft {
         self
     }
 
-    /// Sets the confidence of the speech recognition in the words of the draft.
-    #[must_use]
-    pub fn with_confidence(mut self, confidence: Confidence) -> Self {
-        self.confidence = Some(confidence);
-        self
+    /// Sets the confidence of the speech recognition in the words of the draft, from 0 to 1. It is logged as given.
+    ///
+    /// Returns a [`MessageError`] if the number is not from 0 to 1.
+    pub fn with_confidence(self, confidence: Number) -> Result<Self, MessageError> {
+        Ok(Self { confidence: Some(confidence.try_into()?), ..self })
     }
 }

@@ -26,7 +26,7 @@ mod wrapper;
 
 use std::borrow::Cow;
 
-pub use confidence::Confidence;
+pub(crate) use confidence::Confidence;
 pub use content::{
     Content, Contents, Document, Media, MediaKind, Outcome, ResultContent, ResultContents, Source, ToolCall,
     ToolCallId, ToolError, ToolName, ToolResult,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use crate::message::{Confidence, Content, Message, MessageId, Timing, Value};
+use crate::message::{Confidence, Content, Message, MessageId, Number, Timing, Value};
 
 /// A piece of a message that arrived at one time.
 ///
@@ -137,9 +137,9 @@ impl<'a> Part<'a> {
         start_of(self.index).unwrap_or(0)..start_of(self.index + 1).unwrap_or(self.message.contents().len())
     }
 
-    /// Returns the confidence of the speech recognition, if known.
-    pub fn confidence(self) -> Option<&'a Confidence> {
-        self.data()?.confidence.as_ref()
+    /// Returns the confidence of the speech recognition, from 0 to 1, if known.
+    pub fn confidence(self) -> Option<&'a Number> {
+        Some(self.data()?.confidence.as_ref()?.number())
     }
 
     /// The times that are stored with the part, without [`Timing::Creation`].

@@ -14,7 +14,8 @@ pub(crate) const PLACEHOLDER: &str = "...";
 
 /// Immutable text. Clones share its bytes.
 ///
-/// `Debug` shows the length only, because the words may be a caller's.
+/// The words may be a caller's, so `Debug` shows only the length, and there is no `Display`: print
+/// [`as_str`](Self::as_str) where words belong.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(Arc<str>);

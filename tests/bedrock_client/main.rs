@@ -11,6 +11,7 @@ mod families;
 mod prefix;
 mod requests;
 mod resent;
+mod wire;
 
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;

@@ -1,5 +1,5 @@
-//! The live call under tokio's paused clock: every row of the event table, tools, contents, summaries, the log, and random
-//! events.
+//! The live call under tokio's paused clock: every row of the event table, tools, contents, summaries, the log, random
+//! events, and the host of calls.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -13,6 +13,7 @@ mod events;
 mod facts;
 mod faults;
 mod forks;
+mod host;
 mod log;
 mod marks;
 mod random;

@@ -82,7 +82,7 @@ impl Fixture {
         for conversation in &all {
             write(&**log, conversation).await;
         }
-        let by_day = query_log(log, &LogScope::of_days([Day::of_ms(START_MS)]), query).await?;
+        let by_day = query_log(log, &LogScope::of_days(None, [Day::of_ms(START_MS)]), query).await?;
         let by_ids = LogScope::of_calls(all.iter().map(|conversation| conversation.id().clone()));
         assert_eq!(query_log(log, &by_ids, query).await?, by_day);
         assert!(by_day.problems.is_empty());

@@ -109,7 +109,7 @@ async fn busy_day_is_read_a_few_calls_at_a_time() {
     for number in 0..CALLS {
         call(&log, &format!("{number:0width$}", width = 3 + number % 5), START_MS + number as i64, None).await;
     }
-    let scope = LogScope::of_days([Day::of_ms(START_MS)]);
+    let scope = LogScope::of_days(None, [Day::of_ms(START_MS)]);
     assert_eq!(query_log(&log, &scope, &everything()).await.unwrap().found.len(), CALLS);
     assert_eq!(log.counts(), (CALLS, 3));
     assert_eq!(log.most_reading.load(Ordering::Relaxed), 8);
@@ -135,10 +135,10 @@ async fn scope_selects_the_calls() {
     let day = |number: i64| Day::of_ms(START_MS + number * DAY_MS);
     let bank = || Tenant::new("bank").unwrap();
     for (scope, expected) in [
-        (LogScope::of_days([day(0)]), vec!["a"]),
-        (LogScope::of_days([day(2), day(1), day(1), day(3)]), vec!["b", "c"]),
-        (LogScope::of_days([]), vec![]),
-        (LogScope::of_tenant(bank(), [day(0), day(1)]), vec!["x"]),
+        (LogScope::of_days(None, [day(0)]), vec!["a"]),
+        (LogScope::of_days(None, [day(2), day(1), day(1), day(3)]), vec!["b", "c"]),
+        (LogScope::of_days(None, []), vec![]),
+        (LogScope::of_days(Some(bank()), [day(0), day(1)]), vec!["x"]),
         (LogScope::of_calls(["d", "x", "a", "a", "nobody"].map(id)), vec!["a", "d", "x"]),
     ] {
         let shown = |name: &&str| format!("{name}: this is {name}");

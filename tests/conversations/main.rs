@@ -1,8 +1,9 @@
-//! The registry of conversations, its limits, and queries, which return the same results from memory and every log.
+//! The registry of conversations, its limits, forks, and queries, which return the same results from memory and every log.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod backend;
+mod forks;
 mod limits;
 mod log;
 mod queries;

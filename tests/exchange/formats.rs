@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{
-    ExchangeError, ImportOptions, Loss, export_chat, export_converse, export_json_lines, export_openai,
-    export_versioned, import_anthropic, import_chat, import_converse, import_json_lines, import_openai,
-    import_versioned,
+    ExchangeError, ImportOptions, export_chat, export_converse, export_json_lines, export_openai, export_versioned,
+    import_anthropic, import_chat, import_converse, import_json_lines, import_openai, import_versioned,
 };
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
@@ -27,7 +26,7 @@ pub const ALL: &[Format] = &[
         import: |json| import_openai(json, &options()),
         export: |manager| {
             let export = export_openai(manager);
-            let is_whole = |(_, loss): &(_, Loss)| ![loss::ORDER, loss::TOOL_CALL].contains(&loss.as_ref());
+            let is_whole = |(_, loss): &(_, &str)| ![loss::ORDER, loss::TOOL_CALL].contains(loss);
             export.losses.iter().all(is_whole).then_some(export.text)
         },
     },
@@ -52,7 +51,7 @@ pub const ALL: &[Format] = &[
         import: |json| Ok(import_chat(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first)),
         export: |manager| {
             let export = export_chat([("default", manager)]);
-            export.losses.iter().all(|(_, loss)| loss.as_ref() == loss::PARTS).then_some(export.text)
+            export.losses.iter().all(|(_, loss)| *loss == loss::PARTS).then_some(export.text)
         },
     },
     Format {

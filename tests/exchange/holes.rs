@@ -51,7 +51,7 @@ fn half_of_a_pair_is_left_out_and_reported() {
         for (name, export) in EXPORTS {
             let Export { text, losses, .. } = export(&manager);
             assert!(!text.contains("lost-1") && !text.contains("Until six."), "{name} without {missing}: {text}");
-            assert!(loss::texts(&losses).contains(&(half, loss::TOOL_CALL)), "{name} without {missing}: {losses:?}");
+            assert!(losses.contains(&(half, loss::TOOL_CALL)), "{name} without {missing}: {losses:?}");
             assert!(text.contains("It is open until six."), "{name}: {text}");
         }
         // Its result may still come.

@@ -46,13 +46,14 @@ fn merged_parts_keep_id_time_and_confidence() {
     let said = |text: &str, id: &str| Draft::new(Role::User, text).with_id(id.parse().unwrap());
     let image = Media::new(MediaKind::Image, Source::Url("https://example.com/a.png".into()));
     manager.add_system(["Be brief.", "Be kind."]).unwrap();
-    let first = said("Hi, there", "01JRZJ166J2WRMF990535EVSQS").with_confidence(0.93_f32.try_into().unwrap());
+    let first = said("Hi, there", "01JRZJ166J2WRMF990535EVSQS").with_confidence(0.93.try_into().unwrap()).unwrap();
     manager.add(first).unwrap();
     clock.advance(99_000);
     manager.add(said("are you there?", "01JRZM27Q82WRMF990535EVSQT")).unwrap();
     clock.advance(250);
     let exact = "0.12345678901234567890123456789".parse().unwrap();
-    manager.add(Draft::new(Role::User, [Content::from("Look"), image.into()]).with_confidence(exact)).unwrap();
+    let look = Draft::new(Role::User, [Content::from("Look"), image.into()]).with_confidence(exact).unwrap();
+    manager.add(look).unwrap();
     manager.add_assistant("Yes.").unwrap();
     let export = export_json_lines(&manager);
     assert_eq!(export.losses, []);
@@ -272,7 +273,7 @@ proptest! {
         let manager = Manager::restore(records.clone()).unwrap();
         let export = export_json_lines(&manager);
         for (_, loss) in &export.losses {
-            prop_assert!([loss::SUMMARY, loss::UNHEARD].contains(&loss.as_ref()), "{loss}");
+            prop_assert!([loss::SUMMARY, loss::UNHEARD].contains(loss), "{loss}");
         }
         let again = imported(&export.text).unwrap();
         prop_assert_eq!(parts(&again), parts(&manager), "{}", export.text);

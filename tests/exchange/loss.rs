@@ -1,8 +1,5 @@
 //! The losses of an export, as their texts name them.
 
-use verbale::MessageId;
-use verbale::exchange::Loss;
-
 pub const SUMMARY: &str = "a summary";
 pub const INSTRUCTIONS: &str = "system instructions";
 pub const UNHEARD: &str = "text that was not heard";
@@ -13,7 +10,3 @@ pub const FAILURE: &str = "details of a failed tool call";
 pub const VALUE_TYPE: &str = "the type of a value";
 pub const PARTS: &str = "the ids, times and confidence of its parts";
 pub const ORDER: &str = "the order in which things were said";
-
-pub fn texts(losses: &[(MessageId, Loss)]) -> Vec<(MessageId, &str)> {
-    losses.iter().map(|(id, loss)| (*id, loss.as_ref())).collect()
-}

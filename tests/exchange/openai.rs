@@ -138,7 +138,7 @@ fn export_holds_only_complete_pairs() {
     ]);
     assert_eq!(export(&conversation).0, expected);
     let losses = export_openai(&conversation).losses;
-    assert_eq!(loss::texts(&losses), [(ids[1], loss::ORDER), (ids[2], loss::ORDER), (ids[3], loss::TOOL_CALL)]);
+    assert_eq!(losses, [(ids[1], loss::ORDER), (ids[2], loss::ORDER), (ids[3], loss::TOOL_CALL)]);
     assert_round_trips(&import(&expected).unwrap());
 }
 
@@ -181,10 +181,7 @@ fn unsupported_content_is_reported_as_loss() {
     );
     use loss::{ATTACHMENT, FAILURE, LABEL, SUMMARY, UNHEARD, VALUE_TYPE};
     assert_eq!(losses, [UNHEARD, SUMMARY, VALUE_TYPE, FAILURE, VALUE_TYPE, ATTACHMENT, LABEL]);
-    assert_eq!(
-        loss::texts(&export_openai(&conversation).losses)[0],
-        (conversation.meta_messages()[1].message().id(), UNHEARD)
-    );
+    assert_eq!(export_openai(&conversation).losses[0], (conversation.meta_messages()[1].message().id(), UNHEARD));
     let back = import(&json).unwrap();
     assert_eq!(export(&back), (json, vec![]));
 }

@@ -140,7 +140,7 @@ fn window_equals_current_messages() {
     manager.add_user(call.success(["until six"])).unwrap();
     let openai = window_openai(&manager);
     let losses = openai.losses;
-    assert_eq!(loss::texts(&losses), [(summary, loss::SUMMARY)]);
+    assert_eq!(losses, [(summary, loss::SUMMARY)]);
     let call = json!({"id": "a", "type": "function", "function": {"name": "hours", "arguments": "null"}});
     assert_eq!(
         serde_json::from_str::<Json>(&openai.text).unwrap(),

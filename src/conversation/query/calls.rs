@@ -25,14 +25,10 @@ impl LogScope {
         Self(Scope::Calls(ids.into_iter().collect()))
     }
 
-    /// Selects the calls that have no tenant and started on these days, in UTC.
-    pub fn of_days(days: impl IntoIterator<Item = Day>) -> Self {
-        Self(Scope::Days { days: days.into_iter().collect(), tenant: None })
-    }
-
-    /// Selects the calls of a tenant that started on these days, in UTC.
-    pub fn of_tenant(tenant: Tenant, days: impl IntoIterator<Item = Day>) -> Self {
-        Self(Scope::Days { days: days.into_iter().collect(), tenant: Some(tenant) })
+    /// Selects the calls of a tenant that started on these days, in UTC. Without a tenant, selects the calls that have
+    /// none.
+    pub fn of_days(tenant: Option<Tenant>, days: impl IntoIterator<Item = Day>) -> Self {
+        Self(Scope::Days { days: days.into_iter().collect(), tenant })
     }
 
     /// Returns whether the scope contains a call with this header.

@@ -38,7 +38,7 @@ const CONCURRENCY: usize = 8;
 ///     log.put_record(&WriterLease::from(&header), &record).await?;
 /// }
 ///
-/// let scope = LogScope::of_days(["2025-04-16".parse()?]);
+/// let scope = LogScope::of_days(None, ["2025-04-16".parse()?]);
 /// let answer = query_log(&log, &scope, &HistoryQuery::default().with_text("ORDER").newest_first().with_limit(10)).await?;
 /// assert_eq!(answer.found[0].conversation, CallId::new("CA1")?);
 /// # Ok(()) }

@@ -29,7 +29,7 @@ pub fn export_json_lines<W: MessageWrapper>(manager: &MessagesManager<W>) -> Exp
 fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &[Content], losses: &mut Losses) {
     let role = message.role();
     let (at, id) = (write_moment(part.created_ms()), part.id().to_string());
-    let confidence = part.confidence().map(|confidence| Value::from(confidence.number().clone()));
+    let confidence = part.confidence().map(|confidence| Value::from(confidence.clone()));
     let speaker = if role == Role::System { "supervisor" } else { role.as_str() };
     let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
     let mut line = |kind: &str, entries: Json<'_>| {

@@ -156,13 +156,9 @@ impl WriterSettings {
         self.lease_renewal = Some(every);
         self
     }
-}
 
-/// The parts of the settings that only the tests of the writer change.
-impl WriterSettings {
     /// Sets how many records of a call are written, one after the other, before the writer continues with another call; 25
     /// by default.
-    #[doc(hidden)]
     #[must_use]
     pub fn with_batch(mut self, batch: usize) -> Self {
         self.batch = batch;
@@ -180,8 +176,7 @@ impl WriterSettings {
         self
     }
 
-    /// Sets the source of the random part of the waits after failed attempts.
-    #[doc(hidden)]
+    /// Sets the source of the random part of the waits after failed attempts; the operating system by default.
     #[must_use]
     pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
         self.randomness = randomness;

@@ -148,6 +148,7 @@ impl ToolResult {
 }
 
 /// The outcome of a tool call.
+// Complete: the `status` of a result in Converse has the same two values. An unknown outcome is a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The contents that the tool returned, possibly none.

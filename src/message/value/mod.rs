@@ -39,6 +39,7 @@ pub(crate) const MAX_DEPTH: u8 = 32;
 /// assert!(Value::try_from(f64::NAN).is_err());
 /// # Ok(()) }
 /// ```
+// Complete: all of JSON, and bytes. A record has no use for DynamoDB's sets.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// JSON's `null`.

@@ -10,7 +10,7 @@ fn read(body: &Json) -> Result<ConverseInput, String> {
     input("model".to_owned(), body.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
-/// All kinds of blocks as the SDK writes them, which `tests/bedrock_wire.rs` compares with `to_json`.
+/// All kinds of blocks as the SDK writes them, which `tests/bedrock_client/wire.rs` compares with `to_json`.
 fn blocks() -> Vec<Json> {
     let s3 = json!({"s3Location": {"uri": "s3://calls/1", "bucketOwner": "123456789012"}});
     let bytes = json!({"bytes": "AAH+/w=="});

@@ -9,7 +9,7 @@ use verbale::conversation::ConversationErrorKind;
 use verbale::log::{CallLog, LogError, LogErrorKind, MemoryLog};
 use verbale::testing::{LogFault, ScriptedModel, ScriptedReply};
 
-use crate::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open, slow};
+use super::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open, slow};
 
 /// Opens a call whose tool runs for some time.
 async fn call_with_tool(host: &CallHost, call_id: &str, takes: Duration) {

@@ -48,11 +48,11 @@ pub struct Scripted {
     erases: AtomicBool,
 }
 
-/// A log that stores spans in `tests/log_writer_spans`, and single records elsewhere.
+/// A log that stores spans in `tests/log_writer/spans.rs`, and single records elsewhere.
 impl Default for Scripted {
     fn default() -> Self {
         let log = MemoryLog::new();
-        let stores_spans = env!("CARGO_CRATE_NAME") == "log_writer_spans";
+        let stores_spans = module_path!().starts_with("log_writer::spans::");
         Self::over(Arc::new(if stores_spans { log.with_spans() } else { log }))
     }
 }

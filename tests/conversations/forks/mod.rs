@@ -1,10 +1,8 @@
 //! Forks and pruning: rule by rule, over random families of forks, and in the log.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
-
 mod family;
 #[allow(dead_code, reason = "shared with the invariants, which use all of it")]
-#[path = "../invariants/history.rs"]
+#[path = "../../invariants/history.rs"]
 mod history;
 mod log;
 mod pruning;

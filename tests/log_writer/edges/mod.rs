@@ -1,6 +1,4 @@
-//! Edge cases of the background writer, each with its smallest history.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+//! Edge cases, each with its smallest history.
 
 mod bounds;
 mod dead_letters;

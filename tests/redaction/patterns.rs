@@ -1,7 +1,5 @@
 //! The precision and recall of the ready redactors on a synthetic set, and their cost on hostile text.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
-
 use std::path::Path;
 
 use verbale::log::{CardNumbers, Pattern, Redactor, redact};

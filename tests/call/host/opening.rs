@@ -9,7 +9,7 @@ use verbale::conversation::{ConversationError, ConversationErrorKind};
 use verbale::log::{CallEnd, CallLog, LogError, LogErrorKind, MemoryLog};
 use verbale::testing::LogFault;
 
-use crate::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open, texts};
+use super::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open, texts};
 
 const QUESTION: [&str; 3] = ["You answer the phone.", "How are you?", "Yes, I am here."];
 

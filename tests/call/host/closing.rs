@@ -8,7 +8,7 @@ use verbale::call::CallBuilder;
 use verbale::log::{CallLog, LogErrorKind, MemoryLog};
 use verbale::testing::{LogFault, ScriptedModel, ScriptedReply};
 
-use crate::support::{TIMEOUT, ask, end, faulty, header, host, id, open, slow};
+use super::support::{TIMEOUT, ask, end, faulty, header, host, id, open, slow};
 
 #[tokio::test(start_paused = true)]
 async fn closed_call_leaves_the_host() {

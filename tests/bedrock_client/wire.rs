@@ -1,5 +1,4 @@
 //! The JSON and the requests of this crate equal the bytes of the real SDK client. Nothing leaves the process.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};
 
@@ -19,9 +18,6 @@ use serde_json::{Value as Json, json};
 use verbale::bedrock::{converse_input, to_json};
 use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{MessageWrapper, MessagesManager, PlainMessage};
-
-#[path = "fake_bedrock/document.rs"]
-mod documents;
 
 /// Keeps the body of the last request and answers with a greeting.
 #[derive(Debug, Clone, Default)]
@@ -117,7 +113,7 @@ fn cache_point() -> CachePointBlock {
 fn arguments() -> SdkDocument {
     let json = json!({"id": 7, "big": u64::MAX, "small": i64::MIN, "float": -0.1, "none": null, "yes": true,
         "list": [[], {}, "\"\\\n\u{1}é😀"]});
-    let SdkDocument::Object(mut entries) = documents::document(json) else { unreachable!() };
+    let SdkDocument::Object(mut entries) = crate::document::document(json) else { unreachable!() };
     let floats = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.0, 1e300];
     let floats = floats.map(|float| SdkDocument::Number(Number::Float(float)));
     entries.insert("floats".into(), SdkDocument::Array(floats.into()));
