@@ -7,7 +7,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "not part of the library")]
 
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
-use verbale::{Format, MessageWrapper, MessagesManager, Role};
+use verbale::{Format, MessageWrapper, MessagesManager};
 
 const WORDS: &str = "the call is about my last order number and it did not come today can you please check when they \
     will send another one thank i would like to speak with someone from support because delivery address changed \
@@ -105,7 +105,8 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     }
 
     fn live(&self) -> usize {
-        self.meta_messages().iter().rev().take_while(|message| message.role() != Role::Summary).count()
+        let covered = self.last_summary().map_or(0, |summary| summary.position().seq() + 1);
+        (self.message_count() - covered) as usize
     }
 }
 

@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 use super::attachment::{Attachment, document_text, media_text};
 use super::error::BedrockError;
 use super::tool::{tool_result, tool_use};
-use crate::message::{Content, Message, MessageWrapper, Role};
+use crate::message::{Content, Message, MessageWrapper, Role, is_blank};
 
 /// A message of a conversation on Amazon Bedrock. Its raw type is the SDK's
 /// [`Message`](aws_sdk_bedrockruntime::types::Message).
@@ -38,22 +38,23 @@ impl MessageWrapper for BedrockMessage {
     type Error = BedrockError;
 
     fn to_raw(&self) -> Result<types::Message, BedrockError> {
-        let id = self.0.id();
-        let role = match self.0.role() {
-            Role::User => ConversationRole::User,
-            Role::Assistant => ConversationRole::Assistant,
-            role @ (Role::Summary | Role::System) => return Err(BedrockError::role(id, role)),
-        };
-        let content = content_blocks(&self.0)?;
-        if content.is_empty() {
-            return Err(BedrockError::empty(id));
-        }
-        types::Message::builder()
-            .role(role)
-            .set_content(Some(content))
-            .build()
-            .map_err(BedrockError::build("a message"))
+        raw(&self.0)
     }
+}
+
+/// Converts a message as [`BedrockMessage`] documents it.
+pub(super) fn raw(message: &Message) -> Result<types::Message, BedrockError> {
+    let id = message.id();
+    let role = match message.role() {
+        Role::User => ConversationRole::User,
+        Role::Assistant => ConversationRole::Assistant,
+        role @ (Role::Summary | Role::System) => return Err(BedrockError::role(id, role)),
+    };
+    let content = content_blocks(message)?;
+    if content.is_empty() {
+        return Err(BedrockError::empty(id));
+    }
+    types::Message::builder().role(role).set_content(Some(content)).build().map_err(BedrockError::build("a message"))
 }
 
 impl From<Message> for BedrockMessage {
@@ -77,6 +78,12 @@ impl DerefMut for BedrockMessage {
 }
 
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
+    // Most messages are one text.
+    if let [Content::Text(text)] = &**message.contents()
+        && !is_blank(text)
+    {
+        return Ok(vec![ContentBlock::Text(text.as_str().to_owned())]);
+    }
     let mut blocks = Vec::with_capacity(message.contents().len());
     let (mut calls, mut results) = (0, 0);
     let mut has_documents = false;

@@ -12,8 +12,8 @@ use super::error::BedrockError;
 use super::escape::record;
 use super::flatten::{number_duplicate_names, tools_as_texts};
 use super::inference;
-use super::message::BedrockMessage;
-use crate::message::{MessageWrapper, Text, is_blank};
+use super::message::raw;
+use crate::message::{Text, is_blank};
 use crate::model::{ModelRequest, ToolSpec};
 
 /// Converts a request to Converse's: the system prompts, the memory, the messages, the tools and the inference settings.
@@ -48,8 +48,11 @@ use crate::model::{ModelRequest, ToolSpec};
 /// # Ok(()) }
 /// ```
 pub fn converse_input(model_id: &str, request: &ModelRequest) -> Result<ConverseInput, BedrockError> {
-    let messages = request.messages.iter().map(|message| BedrockMessage::from(message.clone()).to_raw());
-    let mut converse = ConverseRequest::of(model_id, request).messages(messages.collect::<Result<_, _>>()?);
+    let mut messages = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        messages.push(raw(message)?);
+    }
+    let mut converse = ConverseRequest::of(model_id, request).messages(messages);
     if !request.tools.is_empty() {
         converse = converse.tools(tool_config(&request.tools)?);
     }

@@ -1,5 +1,6 @@
 //! [`CallSettings`]: the fixed sentences of a call, and how it measures speech.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::message::{Text, is_blank};
@@ -78,9 +79,9 @@ impl Default for CallSettings {
     fn default() -> Self {
         Self {
             min_confidence: None,
-            apology: APOLOGY.into(),
-            not_done: NOT_DONE.into(),
-            ask_to_repeat: ASK_TO_REPEAT.into(),
+            apology: APOLOGY.clone(),
+            not_done: NOT_DONE.clone(),
+            ask_to_repeat: ASK_TO_REPEAT.clone(),
             reports_playback: true,
             speech_bytes_per_s: 15,
             silence_after: Duration::from_secs(3),
@@ -91,12 +92,15 @@ impl Default for CallSettings {
 }
 
 /// The apology asks the caller to repeat, because a new turn retries the model. It blames nobody and names no cause.
-const APOLOGY: &str = "I am sorry, something went wrong. Could you say that again, please?";
+static APOLOGY: LazyLock<Text> =
+    LazyLock::new(|| "I am sorry, something went wrong. Could you say that again, please?".into());
 
 /// The caller must know that nothing happened. Otherwise they rely on the act.
-const NOT_DONE: &str = "I am sorry, I could not do that, and nothing was changed. Please try again later.";
+static NOT_DONE: LazyLock<Text> =
+    LazyLock::new(|| "I am sorry, I could not do that, and nothing was changed. Please try again later.".into());
 
-const ASK_TO_REPEAT: &str = "I am sorry, I did not understand you. Could you say that again, please?";
+static ASK_TO_REPEAT: LazyLock<Text> =
+    LazyLock::new(|| "I am sorry, I did not understand you. Could you say that again, please?".into());
 
 #[cfg(test)]
 mod tests {

@@ -33,9 +33,10 @@ impl Speeches {
         Self { kept: VecDeque::new(), rate: Rate::new(default_bytes_per_s), player: Skew::default() }
     }
 
-    /// Adds an open speech.
+    /// Adds an open speech. Forgets the oldest ones that were played to their end, except the latest.
     pub fn begin(&mut self, id: SpeechId) {
-        if self.kept.len() == MAX_KEPT {
+        let is_finished = |speech: &Speech| speech.phase == Phase::Finished;
+        while self.kept.len() == MAX_KEPT || (self.kept.len() >= LATEST && self.kept.front().is_some_and(is_finished)) {
             self.kept.pop_front();
         }
         self.kept.push_back(Speech {
@@ -153,6 +154,7 @@ impl Speeches {
         }
         speech.phase = Phase::Finished;
         speech.heard = None;
+        speech.parts.shrink_to_fit();
         speech.set_end(at_ms, manager);
         let (usual_ms, started_ms) = (speech.speaking_ms(manager), speech.started_ms);
         let reported = std::mem::take(&mut speech.reports);

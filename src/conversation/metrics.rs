@@ -36,9 +36,10 @@ pub struct CallMetrics {
     pub usage: Usage,
     /// The tokens of all summaries, dropped ones included.
     pub summary_usage: Usage,
-    /// The times from the end of the caller's words to the first words of the reply, in milliseconds, one per turn.
+    /// The times from the end of the caller's words to the first words of the reply, in milliseconds, of the latest 128
+    /// turns.
     pub response_gaps_ms: Vec<u32>,
-    /// The times from each request to the first text of its answer, in milliseconds.
+    /// The times from each request to the first text of its answer, in milliseconds, of the latest 128 requests.
     pub first_tokens_ms: Vec<u32>,
     asked_to_repeat: u32,
     submitted: u64,
@@ -66,8 +67,8 @@ impl CallMetrics {
         match event {
             CallEvent::TurnStarted { .. } => self.turns += 1,
             CallEvent::ModelSwitched { .. } => self.model_switches += 1,
-            CallEvent::FirstToken { after_ms, .. } => self.first_tokens_ms.push(*after_ms),
-            CallEvent::FirstWords { after_ms, .. } => self.response_gaps_ms.push(*after_ms),
+            CallEvent::FirstToken { after_ms, .. } => push_latest(&mut self.first_tokens_ms, *after_ms),
+            CallEvent::FirstWords { after_ms, .. } => push_latest(&mut self.response_gaps_ms, *after_ms),
             CallEvent::ReplyEnded { end: ReplyEnd::AskedToRepeat, .. } => self.asked_to_repeat += 1,
             CallEvent::ReplyEnded { speech, end, generated_bytes } => {
                 self.reply(*speech).generated_bytes = *generated_bytes;
@@ -135,6 +136,15 @@ impl CallMetrics {
         let millionths = turns.millionths(&self.usage).saturating_add(summaries.millionths(&self.summary_usage));
         u64::try_from(millionths.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)
     }
+}
+
+/// Adds a time, and removes the oldest one of too many, so that a long call takes no more memory than a short one.
+fn push_latest(times: &mut Vec<u32>, after_ms: u32) {
+    const LATEST_TIMES: usize = 128;
+    if times.len() == LATEST_TIMES {
+        times.remove(0);
+    }
+    times.push(after_ms);
 }
 
 impl Reply {
@@ -231,6 +241,12 @@ mod tests {
         let mut metrics = CallMetrics::default();
         events.into_iter().for_each(|event| metrics.record(&event));
         metrics
+    }
+
+    #[test]
+    fn times_of_a_long_call_are_those_of_the_latest_turns() {
+        let metrics = of((0..200).map(|after_ms| CallEvent::FirstWords { speech: SpeechId(1), after_ms }));
+        assert_eq!(metrics.response_gaps_ms, (72..200).collect::<Vec<_>>());
     }
 
     fn tool_finished(outcome: ToolOutcome) -> CallEvent {

@@ -179,7 +179,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let now_ms = self.created_ms(role);
         let id = self.next_id(details.id, now_ms);
         self.change(index, |message| {
-            message.merge(contents, id, now_ms);
+            message.merge(&contents, id, now_ms);
             details.confidence.into_iter().for_each(|confidence| message.set_confidence(confidence));
         });
         index

@@ -188,6 +188,7 @@ impl Revisions {
     /// Forgets the messages before the index `first`. `index` maps a position to an index.
     pub fn forget_before(&mut self, first: usize, index: impl Fn(Position) -> usize) {
         self.known.drain(..(first - self.first).min(self.known.len()));
+        self.known.shrink_to(2 * self.known.len());
         self.first = first;
         self.dirty.retain(|position| index(*position) >= first);
     }

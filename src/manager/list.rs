@@ -114,6 +114,10 @@ impl<W: Clone> List<W> {
         if let Some(shared) = &mut self.shared {
             shared.gathered.take();
         }
+        // Grows in small steps, because most of the many lists of a process are short.
+        if self.own.len() == self.own.capacity() {
+            self.own.reserve_exact(self.step());
+        }
         self.own.push(message);
         self.end() - 1
     }
@@ -164,10 +168,16 @@ impl<W: Clone> List<W> {
         self.shared = None;
         let gone = first.saturating_sub(self.own_start).min(self.own.len());
         self.own.drain(..gone);
-        if self.own.len() < self.own.capacity() / 4 {
-            self.own.shrink_to(2 * self.own.len());
+        let room = self.step();
+        if self.own.capacity() - self.own.len() > self.own.len() + room {
+            self.own.shrink_to(self.own.len() + room);
         }
         self.own_start += gone;
+    }
+
+    /// Returns for how many more messages a full list gets room.
+    fn step(&self) -> usize {
+        (self.own.len() / 2).max(4)
     }
 
     /// Copies the shared messages from `index` on into `own`.

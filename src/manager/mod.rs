@@ -187,7 +187,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// Returns the wrapper's error if a message cannot be converted into that type.
     pub fn to_raw(&self) -> Result<Vec<W::Raw>, W::Error> {
-        self.messages().map(|wrapper| wrapper.to_raw()).collect()
+        let window = self.window();
+        let mut raw = Vec::with_capacity(window.size_hint().1.unwrap_or_default());
+        for wrapper in window {
+            raw.push(wrapper.to_raw()?);
+        }
+        Ok(raw)
     }
 
     /// Iterates over the messages that no summary covers, without repairs, with system messages and fakes.

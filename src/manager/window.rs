@@ -122,7 +122,15 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
 
     #[inline]
     fn set_asked(&mut self, group: &Group) {
-        self.asked = if group.role == Role::Assistant { group.first..group.end } else { 0..0 };
+        let asks = group.role == Role::Assistant && !self.is_text(group);
+        self.asked = if asks { group.first..group.end } else { 0..0 };
+    }
+
+    /// Returns `true` if the group is one message that is one text, as most are.
+    #[inline]
+    fn is_text(&self, group: &Group) -> bool {
+        group.visible == 1
+            && self.message(group.first).is_some_and(|message| matches!(**message.contents(), [Content::Text(_)]))
     }
 
     fn shown(&self, group: &Group) -> Option<Cow<'a, W>> {
@@ -175,6 +183,9 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
 
     /// Returns `true` if a user message starts with all results of the calls before it and holds no others.
     fn is_valid_answer(&self, message: &Message, group: &Group) -> bool {
+        if self.asked.is_empty() {
+            return message.contents().iter().all(is_callers);
+        }
         let results = message.contents().iter().take_while(|content| content.as_result().is_some());
         let own = message.contents().get(results.clone().count()..).unwrap_or_default();
         own.iter().all(is_callers)
@@ -256,9 +267,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns `true` if an assistant message is in the window unchanged.
     fn is_shown_whole(&self, message: &Message) -> bool {
         let contents = message.contents();
-        message.heard().is_none()
-            && contents.iter().all(|content| self.is_shown(content))
-            && contents.is_sorted_by_key(|content| content.as_tool_call().is_some())
+        let is_in_order = || contents.is_sorted_by_key(|content| content.as_tool_call().is_some());
+        let is_shown = || contents.iter().all(|content| self.is_shown(content)) && is_in_order();
+        message.heard().is_none() && (matches!(**contents, [Content::Text(_)]) || is_shown())
     }
 
     /// Iterates over the contents of an assistant message that are in the window.

@@ -41,10 +41,16 @@ impl FromStr for MessageId {
     }
 }
 
+impl MessageId {
+    /// Writes the 26 characters into a buffer.
+    fn write<'a>(&self, buffer: &'a mut [u8; ulid::ULID_LEN]) -> &'a str {
+        Ulid(u128::from(*self)).array_to_str(buffer)
+    }
+}
+
 impl fmt::Display for MessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut buffer = [0; ulid::ULID_LEN];
-        f.pad(Ulid(u128::from(*self)).array_to_str(&mut buffer))
+        f.pad(self.write(&mut [0; ulid::ULID_LEN]))
     }
 }
 
@@ -56,13 +62,25 @@ impl fmt::Debug for MessageId {
 
 impl Serialize for MessageId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.write(&mut [0; ulid::ULID_LEN]))
     }
 }
 
 impl<'de> Deserialize<'de> for MessageId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        std::borrow::Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = MessageId;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a message id of 26 characters")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<MessageId, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Visitor)
     }
 }
 

@@ -2,16 +2,18 @@
 
 mod earlier;
 mod redacted;
+mod size;
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::marks::{Attribute, Timing};
-use crate::message::part::{self, PartData};
+use crate::message::part::PartData;
+use crate::message::times::Times;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
-use crate::message::value::{Map, entries_bytes};
+use crate::message::value::Map;
 use crate::message::{MessageId, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
@@ -26,16 +28,21 @@ pub struct Metadata {
 
 #[derive(Clone, Default, PartialEq, Eq)]
 struct More {
-    /// In the order of `Timing`, without `Creation`.
-    timings: Vec<(Timing, i64)>,
+    times: Times,
+    turn: Option<Box<TurnRecord>>,
+    /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
+    parts: Vec<PartData>,
+    rare: Option<Box<Rare>>,
+}
+
+/// The data that few messages have.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Rare {
     covers_from: Option<u32>,
     previous_summary: Option<MessageId>,
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
-    turn: Option<Box<TurnRecord>>,
     request: Option<Box<RequestRecord>>,
-    /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
-    parts: Vec<PartData>,
     /// Sorted, each once.
     redacted: Vec<Text>,
     aux: Map,
@@ -68,19 +75,27 @@ impl Metadata {
         }
     }
 
+    /// Returns whether the message has no mark.
+    pub(crate) fn is_unmarked(&self) -> bool {
+        self.flags == 0 && self.merges == 0
+    }
+
     /// Returns a time of the message in milliseconds since the Unix epoch, if known.
     pub fn timing(&self, timing: Timing) -> Option<i64> {
-        self.timings().find(|(known, _)| *known == timing).map(|(_, at)| at)
+        match timing {
+            Timing::Creation => Some(self.creation_ms),
+            _ => self.times()?.get(timing),
+        }
     }
 
     /// Returns all known times in milliseconds since the Unix epoch, [`Timing::Creation`] first.
     pub fn timings(&self) -> impl Iterator<Item = (Timing, i64)> + '_ {
-        std::iter::once((Timing::Creation, self.creation_ms)).chain(self.other_timings().iter().copied())
+        std::iter::once((Timing::Creation, self.creation_ms)).chain(self.times().into_iter().flat_map(Times::iter))
     }
 
-    /// All known times but [`Timing::Creation`], in their order.
-    pub(crate) fn other_timings(&self) -> &[(Timing, i64)] {
-        self.more.as_ref().map_or(&[], |more| &more.timings)
+    /// All known times but [`Timing::Creation`].
+    pub(super) fn times(&self) -> Option<&Times> {
+        self.more.as_deref().map(|more| &more.times)
     }
 
     #[inline]
@@ -95,22 +110,22 @@ impl Metadata {
 
     /// The `seq` of the first message that a summary covers. Its [`Position`](crate::message::Position) has the last.
     pub(crate) fn covers_from(&self) -> Option<u32> {
-        self.more.as_ref()?.covers_from
+        self.rare()?.covers_from
     }
 
     /// Returns the id of the summary that this summary replaces, if any.
     pub fn previous_summary(&self) -> Option<MessageId> {
-        self.more.as_ref()?.previous_summary
+        self.rare()?.previous_summary
     }
 
     /// Returns the decision that made the message, if known.
     pub fn decision(&self) -> Option<&Decision> {
-        self.more.as_ref()?.decision.as_deref()
+        self.rare()?.decision.as_deref()
     }
 
     /// Returns the source of the fork if this message marks the point at which the conversation was forked.
     pub fn forked_from(&self) -> Option<&ForkedFrom> {
-        self.more.as_ref()?.forked_from.as_deref()
+        self.rare()?.forked_from.as_deref()
     }
 
     /// Returns the record of the turn that is logged with this message, if any.
@@ -120,40 +135,16 @@ impl Metadata {
 
     /// In a summary: the request to the model that wrote it, with its tokens.
     pub(crate) fn request(&self) -> Option<&RequestRecord> {
-        self.more.as_ref()?.request.as_deref()
+        self.rare()?.request.as_deref()
     }
 
     /// Returns the custom data, which [`Entry::set_data`](crate::Entry::set_data) sets.
     pub fn aux(&self) -> &Map {
-        self.more.as_ref().map_or(Map::EMPTY, |more| &more.aux)
-    }
-
-    /// The approximate size in a record in bytes.
-    pub(crate) fn record_bytes(&self) -> usize {
-        const ALWAYS: usize = 256;
-        const COVERS: usize = 80;
-        const MADE: usize = 100;
-        const PART: usize = 128;
-        const KIND: usize = 16;
-        ALWAYS
-            + self.more.as_deref().map_or(0, |more| {
-                let unknown = more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
-                let policy = more.decision.as_deref().and_then(|decision| decision.decided_by.as_ref());
-                let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
-                let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
-                more.covers_from.map_or(0, |_| COVERS)
-                    + more.parts.len() * PART
-                    + named
-                    + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
-                    + more.request.as_deref().map_or(0, RequestRecord::record_bytes)
-                    + more.redacted.iter().map(|kind| KIND + kind.len()).sum::<usize>()
-                    + entries_bytes(&more.aux)
-                    + unknown
-            })
+        self.rare().map_or(Map::EMPTY, |rare| &rare.aux)
     }
 
     pub(crate) fn unknown(&self) -> Option<&Unknown> {
-        self.more.as_ref().and_then(|more| more.unknown.as_deref())
+        self.rare().and_then(|rare| rare.unknown.as_deref())
     }
 
     /// Adds a mark and returns whether it changed the metadata.
@@ -174,16 +165,19 @@ impl Metadata {
             }
             return Some(std::mem::replace(&mut self.creation_ms, at_ms));
         }
-        part::set(&mut self.more().timings, timing, at_ms)
+        self.more().times.set(timing, at_ms)
     }
 
     /// Appends a part to those of message `id`.
     pub(crate) fn add_part(&mut self, id: MessageId, part: PartData) {
         let created_ms = self.creation_ms;
-        let More { timings, parts, .. } = self.more();
+        let More { times, parts, .. } = self.more();
         match parts.as_mut_slice() {
-            [] => parts.push(PartData { timings: timings.clone(), ..PartData::new(id, created_ms, 0) }),
-            [whole] => whole.timings.clone_from(timings),
+            [] => {
+                parts.reserve_exact(2);
+                parts.push(PartData { times: *times, ..PartData::new(id, created_ms, 0) });
+            }
+            [whole] => whole.times = *times,
             _ => {}
         }
         parts.push(part);
@@ -194,6 +188,7 @@ impl Metadata {
         let created_ms = self.creation_ms;
         let parts = &mut self.more().parts;
         if parts.is_empty() {
+            parts.reserve_exact(1);
             parts.push(PartData::new(id, created_ms, 0));
         }
         parts.last_mut()
@@ -215,41 +210,41 @@ impl Metadata {
     }
 
     pub(crate) fn set_covers_from(&mut self, seq: u32) {
-        self.more().covers_from = Some(seq);
+        self.rare_mut().covers_from = Some(seq);
     }
 
     pub(crate) fn set_previous_summary(&mut self, id: MessageId) {
-        self.more().previous_summary = Some(id);
+        self.rare_mut().previous_summary = Some(id);
     }
 
     /// Sets a decision that is not empty.
     pub(crate) fn set_decision(&mut self, decision: Box<Decision>) {
-        self.more().decision = Some(decision);
+        self.rare_mut().decision = Some(decision);
     }
 
     /// Sets the fork and removes unknown data about an earlier fork.
     pub(crate) fn set_forked_from(&mut self, forked_from: ForkedFrom) {
-        self.more().forked_from = Some(Box::new(forked_from));
+        self.rare_mut().forked_from = Some(Box::new(forked_from));
         if self.unknown().is_some_and(|unknown| !unknown.forked_from.is_empty()) {
             self.unknown_mut().forked_from.clear();
             self.tidy();
         }
     }
 
-    pub(crate) fn set_turn(&mut self, turn: TurnRecord) {
-        self.more().turn = Some(Box::new(turn));
+    pub(crate) fn set_turn(&mut self, turn: impl Into<Box<TurnRecord>>) {
+        self.more().turn = Some(turn.into());
     }
 
-    pub(crate) fn set_request(&mut self, request: RequestRecord) {
-        self.more().request = Some(Box::new(request));
+    pub(crate) fn set_request(&mut self, request: impl Into<Box<RequestRecord>>) {
+        self.rare_mut().request = Some(request.into());
     }
 
     pub(crate) fn aux_mut(&mut self) -> &mut Map {
-        &mut self.more().aux
+        &mut self.rare_mut().aux
     }
 
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
-        self.more().unknown.get_or_insert_default()
+        self.rare_mut().unknown.get_or_insert_default()
     }
 
     /// Removes unknown data about an earlier report of the heard text.
@@ -263,10 +258,21 @@ impl Metadata {
     /// Removes empty parts, so that equal metadata has one representation however it was made.
     fn tidy(&mut self) {
         let Some(more) = self.more.as_mut().map(Arc::make_mut) else { return };
-        more.unknown.take_if(|unknown| **unknown == Unknown::default());
+        if let Some(rare) = &mut more.rare {
+            rare.unknown.take_if(|unknown| **unknown == Unknown::default());
+        }
+        more.rare.take_if(|rare| **rare == Rare::default());
         if *more == More::default() {
             self.more = None;
         }
+    }
+
+    fn rare(&self) -> Option<&Rare> {
+        self.more.as_deref()?.rare.as_deref()
+    }
+
+    fn rare_mut(&mut self) -> &mut Rare {
+        self.more().rare.get_or_insert_default()
     }
 
     fn more(&mut self) -> &mut More {

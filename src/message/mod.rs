@@ -19,6 +19,7 @@ mod role;
 #[cfg(feature = "schema")]
 mod schemas;
 mod text;
+mod times;
 mod turn;
 mod unknown;
 mod value;
@@ -182,9 +183,9 @@ impl Message {
     }
 
     /// Appends the contents of a message that arrived with `id`, as a part.
-    pub(crate) fn merge(&mut self, contents: Contents, id: MessageId, created_ms: i64) {
+    pub(crate) fn merge(&mut self, contents: &Contents, id: MessageId, created_ms: i64) {
         let start = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
-        self.contents.extend(contents);
+        self.contents.extend(contents.iter().cloned());
         self.metadata.add_part(self.id, PartData::new(id, created_ms, start));
         self.metadata.add_attribute(Attribute::Merged);
     }

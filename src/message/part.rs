@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use crate::message::times::Times;
 use crate::message::{Confidence, Content, Message, MessageId, Number, Timing, Value};
 
 /// A piece of a message that arrived at one time.
@@ -36,31 +37,20 @@ pub(crate) struct PartData {
     pub created_ms: i64,
     /// The index of the first of its contents.
     pub start: u32,
-    /// In the order of `Timing`, without `Creation`. A message with one part has them in its metadata instead.
-    pub timings: Vec<(Timing, i64)>,
+    /// A message with one part has them in its metadata instead.
+    pub times: Times,
     pub confidence: Option<Confidence>,
 }
 
 impl PartData {
     pub fn new(id: MessageId, created_ms: i64, start: u32) -> Self {
-        Self { id, created_ms, start, timings: Vec::new(), confidence: None }
+        Self { id, created_ms, start, times: Times::default(), confidence: None }
     }
 
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) {
         match timing {
             Timing::Creation => self.created_ms = at_ms,
-            _ => drop(set(&mut self.timings, timing, at_ms)),
-        }
-    }
-}
-
-/// Sets a time, keeps the order of `Timing`, and returns the previous time.
-pub(super) fn set(timings: &mut Vec<(Timing, i64)>, timing: Timing, at_ms: i64) -> Option<i64> {
-    match timings.binary_search_by_key(&timing, |(known, _)| *known) {
-        Ok(found) => timings.get_mut(found).map(|(_, at)| std::mem::replace(at, at_ms)),
-        Err(place) => {
-            timings.insert(place, (timing, at_ms));
-            None
+            _ => drop(self.times.set(timing, at_ms)),
         }
     }
 }
@@ -120,10 +110,10 @@ impl<'a> Part<'a> {
     pub(crate) fn timings(self) -> impl Iterator<Item = (Timing, i64)> + 'a {
         let metadata = self.message.metadata();
         let others = match self.data() {
-            Some(data) if metadata.part_data().len() > 1 => &data.timings,
-            _ => metadata.other_timings(),
+            Some(data) if metadata.part_data().len() > 1 => Some(&data.times),
+            _ => metadata.times(),
         };
-        std::iter::once((Timing::Creation, self.created_ms())).chain(others.iter().copied())
+        std::iter::once((Timing::Creation, self.created_ms())).chain(others.into_iter().flat_map(Times::iter))
     }
 
     /// Returns the contents of the part.
@@ -143,8 +133,8 @@ impl<'a> Part<'a> {
     }
 
     /// The times that are stored with the part, without [`Timing::Creation`].
-    pub(super) fn own_timings(self) -> &'a [(Timing, i64)] {
-        self.data().map_or(&[], |data| &data.timings)
+    pub(super) fn own_times(self) -> Option<&'a Times> {
+        self.data().map(|data| &data.times)
     }
 
     pub(super) fn unknown(self) -> Option<&'a BTreeMap<String, Value>> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::message::escape::is_invisible;
 
@@ -16,7 +16,7 @@ pub(crate) const PLACEHOLDER: &str = "...";
 ///
 /// The words may be a caller's, so `Debug` shows only the length, and there is no `Display`: print
 /// [`as_str`](Self::as_str) where words belong.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Text(Arc<str>);
 
@@ -92,6 +92,25 @@ impl From<&String> for Text {
 impl From<Cow<'_, str>> for Text {
     fn from(text: Cow<'_, str>) -> Self {
         Self(text.into())
+    }
+}
+
+// Not derived, because that would copy the text twice.
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text, E> {
+                Ok(text.into())
+            }
+        }
+        deserializer.deserialize_str(Visitor)
     }
 }
 

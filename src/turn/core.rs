@@ -55,7 +55,7 @@ pub(crate) struct Core {
     pub ear: Box<dyn Ear>,
     pub estimator: Calibrated<CharacterEstimator>,
     /// The running turn.
-    pub turn: Option<Turn>,
+    pub turn: Option<Box<Turn>>,
     /// Events that observers have not received yet.
     pub events: Vec<CallEvent>,
     /// Whether to submit changes to the log.
@@ -199,7 +199,7 @@ impl Core {
     /// Begins a turn, which [`drive`](super::drive) drives.
     pub fn begin_turn(&mut self) -> SpeechId {
         let id = self.next_speech();
-        self.turn = Some(Turn {
+        self.turn = Some(Box::new(Turn {
             id,
             task: None,
             has_spoken: false,
@@ -216,7 +216,7 @@ impl Core {
             reports: Vec::new(),
             generated_bytes: 0,
             recorder: Recorder::default(),
-        });
+        }));
         self.is_to_be_logged = true;
         self.events.push(CallEvent::TurnStarted { speech: id });
         id
@@ -224,7 +224,7 @@ impl Core {
 
     /// Returns the turn with this id while it runs.
     pub fn turn_of(&mut self, id: SpeechId) -> Option<&mut Turn> {
-        self.turn.as_mut().filter(|turn| turn.id == id)
+        self.turn.as_deref_mut().filter(|turn| turn.id == id)
     }
 
     /// Stops the running turn and returns whether there was one. Its words stay in the conversation.
@@ -241,7 +241,7 @@ impl Core {
         }
     }
 
-    fn end(&mut self, mut turn: Turn, end: &TurnEnd, ear: &mut dyn Ear) {
+    fn end(&mut self, mut turn: Box<Turn>, end: &TurnEnd, ear: &mut dyn Ear) {
         if let Some(task) = turn.task.take().filter(|_| matches!(end, TurnEnd::Interrupted)) {
             task.abort();
         }
@@ -249,7 +249,7 @@ impl Core {
         let Ended { end: reply_end, added_bytes, message } = ear.ended(&turn, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, end: reply_end, generated_bytes });
-        self.store_record(turn, end, message);
+        self.store_record(*turn, end, message);
         self.may_summarize = true;
         self.events.extend(self.news.iter().map(|id| CallEvent::ResultReady { id: id.clone() }));
     }

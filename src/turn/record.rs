@@ -96,7 +96,9 @@ impl Core {
     /// It is stored with the turn's last message, else with `fixed`, the message that the ear added, else with the
     /// conversation's last message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
-        let Recorder { start_ms, requests, model: _, fillers, message } = turn.recorder;
+        let Recorder { start_ms, mut requests, model: _, fillers, message } = turn.recorder;
+        // A vector has room for four, and most turns have one request.
+        requests.shrink_to_fit();
         let last = || self.manager.all().next_back().map(|wrapper| wrapper.id());
         let Some(message) = message.or(fixed).or_else(last) else { return };
         let (end, reason) = end.words();

@@ -176,6 +176,16 @@ impl CallState {
         }
     }
 
+    /// Removes a record from memory.
+    pub fn take_waiting(&mut self, position: Position) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&position);
+        if self.waiting.is_empty() {
+            // An emptied map keeps room for 11 records.
+            self.waiting = BTreeMap::new();
+        }
+        waiting
+    }
+
     /// Returns true if no work is left and no handle can bring more.
     pub fn is_done(&self) -> bool {
         self.handles.is_empty() && !self.has_work() && !self.is_busy

@@ -93,7 +93,7 @@ impl WriterTask {
             self.read_spooled(&key.0);
         }
         self.refuse_stale_handle(call);
-        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.lease.clone()));
+        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.lease.clone()).into());
         state.add_handle(call);
         state
     }

@@ -96,7 +96,7 @@ impl WriterTask {
         // Only the newest epoch can have an attempt under way.
         let newest = self.calls.keys().filter(|(id, _)| *id == call_id).max().cloned();
         let key = newest.unwrap_or_else(|| key_of(&WriterLease::from(call_id.clone())));
-        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(WriterLease::from(call_id)));
+        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(WriterLease::from(call_id)).into());
         state.erase_replies.push(reply);
         self.schedule(&key, Duration::ZERO);
     }

@@ -134,6 +134,6 @@ impl WriterTask {
     fn states(&self, call_id: Option<&CallId>) -> impl Iterator<Item = &CallState> {
         let all = call_id.is_none().then(|| self.calls.values());
         let one = call_id.map(|id| self.calls.range((id.clone(), 0)..=(id.clone(), u32::MAX)).map(|(_, state)| state));
-        all.into_iter().flatten().chain(one.into_iter().flatten())
+        all.into_iter().flatten().chain(one.into_iter().flatten()).map(|state| &**state)
     }
 }

@@ -12,7 +12,7 @@ impl WriterTask {
     pub(super) fn recover(&mut self, found: Vec<SpooledCall>) {
         for call in found {
             let key = key_of(&call.lease);
-            let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.lease.clone()));
+            let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.lease.clone()).into());
             // Dead letters may have been taken out, which leaves a gap.
             state.gap = Gap::Left;
             // A header or end from a handle is newer.

@@ -29,7 +29,8 @@ pub(super) struct WriterTask {
     pub(super) inbox: mpsc::UnboundedReceiver<Command>,
     /// The deadline of a stop, and those who wait for it.
     pub(super) stopping: Option<(Instant, Vec<oneshot::Sender<Vec<Unstored>>>)>,
-    pub(super) calls: BTreeMap<Key, CallState>,
+    // Boxed, because the nodes of a map are half empty.
+    pub(super) calls: BTreeMap<Key, Box<CallState>>,
     pub(super) attempts: Attempts,
     pub(super) running: JoinSet<Attempted>,
     /// The call of each running attempt, also if it panics.
@@ -226,7 +227,7 @@ impl WriterTask {
         if let Some(state) = self.calls.get(key) {
             state.publish_level();
         }
-        if self.calls.get(key).is_some_and(CallState::is_done) {
+        if self.calls.get(key).is_some_and(|state| state.is_done()) {
             self.calls.remove(key);
         }
     }

@@ -27,6 +27,14 @@ impl<'a, O: Write> Writer<'a, O> {
             Role::User => &tags.user,
             Role::Assistant | Role::System => &tags.assistant,
         };
+        // Most messages are one text.
+        if let ([Content::Text(text)], None, None) = (&**message.contents(), message.heard(), &self.format.transformer)
+        {
+            self.start(tag)?;
+            self.put(&self.format.prefix)?;
+            self.escaped(text, &[])?;
+            return self.put(&self.format.postfix);
+        }
         let contents = message.heard_contents();
         let mut said: Vec<Cow<'_, str>> = Vec::with_capacity(contents.len());
         for content in contents.iter() {

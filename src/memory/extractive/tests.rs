@@ -71,7 +71,7 @@ fn harper_valley(path: &Path) -> Vec<Message> {
         let said = segment["text"].as_str().unwrap();
         match found.last_mut() {
             _ if is_blank(said) => {}
-            Some(last) if last.role() == role => last.merge(said.into(), 2.into(), 0),
+            Some(last) if last.role() == role => last.merge(&said.into(), 2.into(), 0),
             _ => found.push(message(role, said)),
         }
     }

@@ -8,6 +8,7 @@ use serde_json::{Map as JsonMap, Value as Json};
 
 use super::{Content, ResultContent};
 use crate::message::error::MessageError;
+use crate::message::text::Text;
 use crate::message::value::{Map, Value};
 
 impl Serialize for Content {
@@ -61,7 +62,7 @@ impl<'de> Deserialize<'de> for ResultContent {
 /// Reads a plain string as a text, and a map with `F`.
 struct TextOrMap<F>(F);
 
-impl<'de, T: From<String>, F: FnOnce(JsonMap<String, Json>) -> Result<T, MessageError>> Visitor<'de> for TextOrMap<F> {
+impl<'de, T: From<Text>, F: FnOnce(JsonMap<String, Json>) -> Result<T, MessageError>> Visitor<'de> for TextOrMap<F> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,11 +70,7 @@ impl<'de, T: From<String>, F: FnOnce(JsonMap<String, Json>) -> Result<T, Message
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        Ok(text.to_owned().into())
-    }
-
-    fn visit_string<E: de::Error>(self, text: String) -> Result<T, E> {
-        Ok(text.into())
+        Ok(Text::from(text).into())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<T, A::Error> {

@@ -123,10 +123,12 @@ impl Extend<Content> for Contents {
     fn extend<I: IntoIterator<Item = Content>>(&mut self, contents: I) {
         match &mut self.0 {
             Repr::Many(many) => Arc::make_mut(many).extend(contents),
-            Repr::One(_) => {
-                let mut many = Vec::from(std::mem::take(self));
+            Repr::One([one]) => {
+                let contents = contents.into_iter();
+                let mut many = Vec::with_capacity(1 + contents.size_hint().0);
+                many.push(one.clone());
                 many.extend(contents);
-                *self = many.into();
+                *self = Self(Repr::Many(Arc::new(many)));
             }
         }
     }

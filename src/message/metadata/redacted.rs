@@ -8,14 +8,14 @@ impl Metadata {
     ///
     /// Empty in the conversation that wrote the message, because it keeps the text.
     pub fn redacted(&self) -> &[Text] {
-        self.more.as_ref().map_or(&[], |more| &more.redacted)
+        self.rare().map_or(&[], |rare| &rare.redacted)
     }
 
     /// Adds kinds of text that were removed.
     pub(crate) fn add_redacted(&mut self, kinds: impl IntoIterator<Item = Text>) {
         let mut kinds = kinds.into_iter().peekable();
         if kinds.peek().is_some() {
-            let redacted = &mut self.more().redacted;
+            let redacted = &mut self.rare_mut().redacted;
             redacted.extend(kinds);
             redacted.sort_unstable();
             redacted.dedup();

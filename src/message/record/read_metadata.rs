@@ -33,8 +33,9 @@ struct MetadataEntries {
     previous_summary: Option<MessageId>,
     decision: Decision,
     forked_from: Option<ForkEntries>,
-    turn: Option<TurnRecord>,
-    request: Option<RequestRecord>,
+    // Boxed, because the entries of each record are moved several times.
+    turn: Option<Box<TurnRecord>>,
+    request: Option<Box<RequestRecord>>,
     parts: Option<Vec<PartEntries>>,
     timings: TimingEntries,
     redacted: Vec<Text>,

@@ -3,8 +3,9 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Record;
+use crate::message::times::Times;
 use crate::message::unknown::Unknown;
-use crate::message::{Attribute, Decision, ForkedFrom, Heard, Message, Metadata, Part, Timing};
+use crate::message::{Attribute, Decision, ForkedFrom, Heard, Message, Metadata, Part, Text, Timing};
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -71,12 +72,11 @@ impl Serialize for Known<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let metadata = self.0.metadata();
         let mut map = serializer.serialize_map(None)?;
-        let mut attributes: Vec<&str> = metadata.attributes().map(Attribute::as_str).collect();
-        if let Some(unknown) = metadata.unknown() {
-            attributes.extend(unknown.attributes.iter().map(|name| name.as_str()));
-        }
-        if !attributes.is_empty() {
-            map.serialize_entry("attribute", &attributes)?;
+        let unknown = metadata.unknown().map(|unknown| &unknown.attributes).filter(|names| !names.is_empty());
+        if !metadata.is_unmarked() || unknown.is_some() {
+            let mut names: Vec<&str> = metadata.attributes().map(Attribute::as_str).collect();
+            names.extend(unknown.into_iter().flatten().map(Text::as_str));
+            map.serialize_entry("attribute", &names)?;
         }
         metadata.covers_from().iter().try_for_each(|seq| map.serialize_entry("coversFrom", seq))?;
         metadata.previous_summary().iter().try_for_each(|id| map.serialize_entry("previousSummary", id))?;
@@ -120,7 +120,7 @@ impl Serialize for OfPart<'_> {
         if *index > 0 {
             map.serialize_entry(Timing::Creation.as_str(), &part.created_ms())?;
         }
-        timings(&mut map, part.created_ms(), part.own_timings())?;
+        timings(&mut map, part.created_ms(), part.own_times())?;
         part.confidence().iter().try_for_each(|confidence| map.serialize_entry("confidence", confidence))?;
         for (key, value) in part.unknown().into_iter().flatten() {
             map.serialize_entry(key, value)?;
@@ -147,14 +147,14 @@ impl Serialize for Timings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(Timing::Creation.as_str(), &self.0.created_ms())?;
-        timings(&mut map, self.0.created_ms(), self.0.other_timings())?;
+        timings(&mut map, self.0.created_ms(), self.0.times())?;
         unknown_entries(&mut map, self.0, |unknown| &unknown.timing)?;
         map.end()
     }
 }
 
 /// Writes times in milliseconds after the creation. The difference wraps, so that any time has a number.
-fn timings<M: SerializeMap>(map: &mut M, creation_ms: i64, times: &[(Timing, i64)]) -> Result<(), M::Error> {
-    let mut times = times.iter();
+fn timings<M: SerializeMap>(map: &mut M, creation_ms: i64, times: Option<&Times>) -> Result<(), M::Error> {
+    let mut times = times.into_iter().flat_map(Times::iter);
     times.try_for_each(|(timing, at_ms)| map.serialize_entry(timing.as_str(), &at_ms.wrapping_sub(creation_ms)))
 }
