@@ -6,6 +6,7 @@ emulators=.ci/emulators
 dynalite_version=4.0.0
 deny_version=0.20.2
 python="$tools/python-$(sha256sum "$emulators/requirements.txt" | cut -c 1-12)"
+frameworks="$tools/frameworks-$(sha256sum "$emulators/frameworks.txt" | cut -c 1-12)"
 npm="$tools/dynalite-$dynalite_version"
 playwright_version=1.65.1
 axe_version=4.14.1
@@ -34,6 +35,11 @@ install() {
 python_tools() {
   python3 -m venv "$python" &&
     timeout 240 "$python/bin/pip" install --quiet --requirement "$emulators/requirements.txt"
+}
+
+framework_tools() {
+  python3 -m venv "$frameworks" &&
+    timeout 600 "$frameworks/bin/pip" install --quiet --requirement "$emulators/frameworks.txt"
 }
 
 deny_tool() {

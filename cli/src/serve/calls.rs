@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use verbale::MessageId;
 use verbale::call::{CallHost, CallSettings, Closed, Drained};
-use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
+use verbale::clock::{Clock, SystemClock};
 use verbale::conversation::{ConversationError, ConversationErrorKind};
 use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
 use verbale::message::Map;
 
 use super::error::ApiError;
-use super::live::{Events, LiveCall};
+use super::events::Events;
+use super::live::LiveCall;
 use super::models::Models;
 use super::outbox::Outbox;
 use super::protocol::Start;
@@ -96,11 +96,12 @@ impl Calls {
             builder = builder.settings(CallSettings::default().with_fillers(start.fillers.iter().map(String::as_str)));
         }
         let hosted = self.host.open_or_resume(header, OPEN_TIMEOUT, || builder).await.map_err(failed)?;
-        let instance = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
+        let instance = super::unique_id(SystemClock.now_ms());
         let call = Arc::new(LiveCall::new(hosted.session, instance, &events, tools));
         self.live().insert(call_id.clone(), call.clone());
         if hosted.is_resumed {
-            call.answer();
+            // Words that the process before did not answer.
+            let _ = call.answer();
         } else if let Some(greeting) = &start.greeting {
             call.say(greeting.clone()).map_err(ApiError::invalid)?;
         }

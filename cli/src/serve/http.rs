@@ -15,6 +15,7 @@ use verbale::log::{CallChange, CallId, CallQuery, Cursor, Day, LogErrorKind, Ten
 
 use super::Server;
 use super::auth::Scope;
+use super::chat;
 use super::error::ApiError;
 use super::protocol::Start;
 use super::socket;
@@ -39,6 +40,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/v1/calls/{id}/hold", post(hold))
         .route("/v1/calls/{id}/release", post(release))
         .route("/v1/calls/{id}/erase", post(erase))
+        .merge(chat::routes())
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is no such address; see docs/serve.md") })
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BYTES))
         .with_state(server)

@@ -6,7 +6,9 @@
 
 mod auth;
 mod calls;
+mod chat;
 mod error;
+mod events;
 mod http;
 mod live;
 mod models;
@@ -27,6 +29,8 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
+use verbale::MessageId;
+use verbale::clock::{IdSource, SystemIds};
 use verbale::dynamodb::{DynamoContents, DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{LogWriter, Offloading, Spool, SpoolSettings, WriterSettings};
@@ -259,6 +263,11 @@ impl Arguments {
         writeln!(io::stdout(), "listening on http://{address}")?;
         Ok(io::stdout().flush()?)
     }
+}
+
+/// Returns an id that no other process gives.
+fn unique_id(now_ms: i64) -> String {
+    MessageId::from(SystemIds.next_id(now_ms)).to_string()
 }
 
 fn read(file: &std::path::Path) -> Result<String, Failure> {

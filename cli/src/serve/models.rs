@@ -4,10 +4,9 @@ use aws_config::SdkConfig;
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::Builder;
 use serde_json::Value;
-use verbale::MessageId;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::CallBuilder;
-use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
+use verbale::clock::{Clock, SystemClock};
 use verbale::memory::ModelSummarizer;
 use verbale::model::Inference;
 use verbale::testing::{FakeBedrock, ReceivedRequest, ScriptedReply};
@@ -63,7 +62,7 @@ fn answer(request: &ReceivedRequest) -> ScriptedReply {
     }
     let words = request.last_text().unwrap_or_default();
     if let Some((name, arguments)) = tool_in(words) {
-        let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
+        let id = super::unique_id(SystemClock.now_ms());
         return ScriptedReply::text("One moment. ").tool_call(id, name, arguments);
     }
     ScriptedReply::text(format!("You said: {} What else?", sentence(words)))

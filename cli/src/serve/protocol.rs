@@ -126,7 +126,7 @@ pub struct Start {
 }
 
 /// A tool that the client runs.
-#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
     pub name: String,

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod calls;
+mod chat;
 mod faults;
 mod many;
 mod operate;
 mod prompt;
 mod report;
 mod serve;
+mod server;
 mod tail;
 
 use std::path::{Path, PathBuf};

@@ -1,11 +1,8 @@
 //! `verbale serve`, as its clients use it: over sockets, with connections and servers that die.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream as StdStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -15,78 +12,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use verbale::clock::{Randomness, SeededRandomness};
 
+use crate::server::{PATIENCE, Server};
 use crate::{run, shown};
-
-/// A busy machine is slow.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A running server. It is killed when it is dropped.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_verbale"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).current_dir(folder);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
-        Self { child, address }
-    }
-
-    /// Sends a request as it is, and returns the status and the body of the answer.
-    fn send(&self, request: &str) -> (u16, String) {
-        let mut stream = StdStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        // The server may have answered before it has read everything.
-        let _ = stream.write_all(request.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
-    }
-
-    fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
-        let host = if headers.to_lowercase().contains("host:") {
-            String::new()
-        } else {
-            format!("Host: {}\r\n", self.address)
-        };
-        let length = body.len();
-        self.send(&format!(
-            "{method} {path} HTTP/1.1\r\n{host}Connection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
-             {headers}\r\n{body}"
-        ))
-    }
-
-    fn upgrade(&self, path: &str, headers: &str) -> u16 {
-        let socket = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
-                      Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.address) };
-        let mut stream = StdStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(format!("GET {path} HTTP/1.1\r\n{host}{socket}{headers}\r\n").as_bytes()).unwrap();
-        let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line).unwrap();
-        line.split(' ').nth(1).unwrap().parse().unwrap()
-    }
-
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 

@@ -1,18 +1,21 @@
 //! [`LiveCall`]: a live call and what its client has sent and gets.
 
+mod answers;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use verbale::MessageWrapper;
-use verbale::call::{CallSession, Played, Reply, ReplyEnd, SpeechId, Utterance};
-use verbale::conversation::{CallEvent, ConversationErrorKind, Observer, ToolOutcome};
-use verbale::log::{CallId, Durability};
+use verbale::call::{CallSession, Played, SpeechId, Utterance};
 use verbale::message::ToolCall;
 
-use super::outbox::Outbox;
-use super::protocol::{ClientEvent, FromClient, ServerEvent};
-use super::tools::{ClientTools, output};
+use crate::serve::chat::Chat;
+use crate::serve::events::Events;
+use crate::serve::outbox::Outbox;
+use crate::serve::protocol::{ClientEvent, FromClient, ServerEvent};
+use crate::serve::tools::{ClientTools, output};
 
 /// The prefix of a message's custom data that names the client's message with its words.
 const EVENT: &str = "event:";
@@ -27,6 +30,8 @@ pub struct LiveCall {
     pub instance: String,
     pub outbox: Arc<Outbox>,
     pub tools: Arc<ClientTools>,
+    /// What a client of `/v1/chat/completions` has of the call.
+    pub chat: Mutex<Chat>,
     state: Arc<Mutex<State>>,
     /// The number of the newest connection.
     connection: watch::Sender<u64>,
@@ -37,16 +42,12 @@ pub struct LiveCall {
 pub struct State {
     seen: HashSet<String>,
     /// The messages that the log has not stored yet, as far as is known.
-    unstored: Vec<String>,
+    pub unstored: Vec<String>,
     speeches: HashMap<String, SpeechId>,
     /// Their names, oldest first.
     names: VecDeque<String>,
-}
-
-/// Passes the events of a call on to its client.
-pub struct Events {
-    pub outbox: Arc<Outbox>,
-    pub state: Arc<Mutex<State>>,
+    /// The speech of the newest answer, and the task that passes it on.
+    answer: Option<(String, AbortHandle)>,
 }
 
 impl LiveCall {
@@ -59,7 +60,8 @@ impl LiveCall {
             keys.filter_map(|key| key.strip_prefix(EVENT)).map(str::to_owned).collect::<Vec<_>>()
         });
         lock(&state).seen.extend(seen);
-        Self { session, instance, outbox, tools, state, connection: watch::Sender::new(0) }
+        let connection = watch::Sender::new(0);
+        Self { session, instance, outbox, tools, chat: Mutex::default(), state, connection }
     }
 
     /// Makes a connection the one of the call, in place of the one before. Returns its number, and the newest one.
@@ -74,26 +76,32 @@ impl LiveCall {
 
     /// Carries out a message of the client. Returns the reason if it ends the call.
     pub fn receive(self: &Arc<Self>, FromClient { event_id, event }: FromClient) -> Option<String> {
-        if let Some(id) = &event_id
-            && !self.state().seen.insert(id.clone())
-        {
-            self.accepted(event_id, "the message was received before");
-            return None;
-        }
-        if let ClientEvent::Close { reason } = event {
-            self.accepted(event_id, "applied");
-            return Some(reason.unwrap_or_else(|| "hangup".to_owned()));
-        }
-        match self.carry_out(event_id.as_deref(), event) {
-            Ok(effect) => {
-                if let Some(id) = event_id.clone() {
-                    self.state().unstored.push(id);
-                }
-                self.accepted(event_id, &effect);
-            }
+        let reason = match &event {
+            ClientEvent::Close { reason } => Some(reason.clone().unwrap_or_else(|| "hangup".to_owned())),
+            _ => None,
+        };
+        match self.apply(event_id.as_deref(), event) {
+            Ok(effect) => self.accepted(event_id, &effect),
             Err(error) => self.outbox.push(&ServerEvent::Refused { event_id, error }),
         }
-        None
+        reason
+    }
+
+    /// Carries out an event, once for each id. Returns its effect, or why it cannot be carried out.
+    pub fn apply(self: &Arc<Self>, event_id: Option<&str>, event: ClientEvent) -> Result<String, String> {
+        if let Some(id) = event_id
+            && !self.state().seen.insert(id.to_owned())
+        {
+            return Ok("the message was received before".to_owned());
+        }
+        let effect = self.carry_out(event_id, event)?;
+        self.state().unstored.extend(event_id.map(str::to_owned));
+        Ok(effect)
+    }
+
+    /// Returns whether the call has an event with this id.
+    pub fn has_seen(&self, event_id: &str) -> bool {
+        self.state().seen.contains(event_id)
     }
 
     fn carry_out(self: &Arc<Self>, event_id: Option<&str>, event: ClientEvent) -> Result<String, String> {
@@ -116,11 +124,14 @@ impl LiveCall {
                 }
                 let effect = session.caller_said(words).map_err(|error| error.to_string())?;
                 if reply && effect.is_applied() {
-                    self.answer();
+                    // An answer that is running is interrupted by the words.
+                    let _ = self.answer();
                 }
                 effect
             }
-            ClientEvent::Reply {} => return Ok(self.answer().to_owned()),
+            ClientEvent::Reply {} => {
+                return Ok(self.answer().map_or_else(str::to_owned, |_| "applied".to_owned()));
+            }
             ClientEvent::Say { text } => {
                 self.say(text)?;
                 return Ok("applied".to_owned());
@@ -167,46 +178,12 @@ impl LiveCall {
         self.outbox.push(&ServerEvent::Ended { reason: reason.to_owned(), is_resumable });
     }
 
-    /// Says a fixed sentence.
-    pub fn say(&self, text: String) -> Result<(), String> {
+    /// Says a fixed sentence. Returns the name of its speech.
+    pub fn say(&self, text: String) -> Result<String, String> {
         let speech = self.session.say(text.as_str()).map_err(|error| error.to_string())?;
         let speech = self.name(speech);
-        self.outbox.push(&ServerEvent::Said { speech, text });
-        Ok(())
-    }
-
-    /// Starts an answer. Returns what came of it.
-    pub fn answer(self: &Arc<Self>) -> &'static str {
-        let reply = match self.session.reply() {
-            Ok(reply) => reply,
-            Err(error) if error.kind() == ConversationErrorKind::NothingToAnswer => return "there is nothing to answer",
-            Err(error) if error.kind() == ConversationErrorKind::InUse => return "an answer is running",
-            Err(_) => return "the call is closed",
-        };
-        let (outbox, speech) = (self.outbox.clone(), self.name(reply.speech()));
-        let call = Arc::downgrade(self);
-        tokio::spawn(async move {
-            let end = pass_on(reply, &speech, &outbox).await;
-            outbox.push(&ServerEvent::ReplyEnded { speech, end });
-            // Words that came while the answer was running.
-            if let Some(call) = call.upgrade().filter(|_| end == "complete") {
-                call.answer_new_words();
-            }
-        });
-        "applied"
-    }
-
-    /// Answers words of the caller that came during the answer. A late result of a tool waits for the client.
-    fn answer_new_words(self: &Arc<Self>) {
-        let has_words = self.session.conversation().read(|manager| {
-            let last = manager.meta_messages().last().map(MessageWrapper::message);
-            last.is_some_and(|message| {
-                message.role() == verbale::Role::User && message.contents().texts().next().is_some()
-            })
-        });
-        if has_words {
-            self.answer();
-        }
+        self.outbox.push(&ServerEvent::Said { speech: speech.clone(), text });
+        Ok(speech)
     }
 
     fn accepted(&self, event_id: Option<String>, effect: &str) {
@@ -247,50 +224,6 @@ impl LiveCall {
     }
 }
 
-/// Passes the sentences of an answer on. Returns a word for its end.
-async fn pass_on(mut reply: Reply, speech: &str, outbox: &Outbox) -> &'static str {
-    while let Some(text) = reply.next_sentence().await {
-        outbox.push(&ServerEvent::Sentence { speech: speech.to_owned(), text });
-    }
-    match reply.end() {
-        Some(ReplyEnd::Complete(_)) => "complete",
-        Some(ReplyEnd::Failed(_)) => "failed",
-        Some(ReplyEnd::AskedToRepeat) => "asked_to_repeat",
-        _ => "interrupted",
-    }
-}
-
-impl Observer for Events {
-    fn observe(&self, _: &CallId, event: &CallEvent) {
-        let event = match event {
-            CallEvent::BargedIn => ServerEvent::BargedIn {},
-            CallEvent::ResultReady { id } => ServerEvent::ResultReady { tool_call_id: id.to_string() },
-            CallEvent::ToolFinished { id, outcome, .. } => {
-                let outcome = match outcome {
-                    ToolOutcome::Succeeded => "succeeded",
-                    ToolOutcome::Unknown => "unknown",
-                    _ => "failed",
-                };
-                ServerEvent::ToolFinished { tool_call_id: id.to_string(), outcome }
-            }
-            CallEvent::SummaryEnded { .. } => ServerEvent::Summarized {},
-            CallEvent::LogLevel { durability } => {
-                if *durability == Durability::Stored {
-                    self.outbox.stored(std::mem::take(&mut lock(&self.state).unstored));
-                }
-                let level = match durability {
-                    Durability::Stored => "stored",
-                    Durability::Spooled => "spooled",
-                    _ => "accepted",
-                };
-                ServerEvent::LogLevel { level }
-            }
-            _ => return,
-        };
-        self.outbox.push(&event);
-    }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,47 @@
+//! [`Events`]: what happens in a call, as messages for its client.
+
+use std::sync::{Arc, Mutex};
+
+use verbale::conversation::{CallEvent, Observer, ToolOutcome};
+use verbale::log::{CallId, Durability};
+
+use super::live::{State, lock};
+use super::outbox::Outbox;
+use super::protocol::ServerEvent;
+
+/// Passes the events of a call on to its client.
+pub struct Events {
+    pub outbox: Arc<Outbox>,
+    pub state: Arc<Mutex<State>>,
+}
+
+impl Observer for Events {
+    fn observe(&self, _: &CallId, event: &CallEvent) {
+        let event = match event {
+            CallEvent::BargedIn => ServerEvent::BargedIn {},
+            CallEvent::ResultReady { id } => ServerEvent::ResultReady { tool_call_id: id.to_string() },
+            CallEvent::ToolFinished { id, outcome, .. } => {
+                let outcome = match outcome {
+                    ToolOutcome::Succeeded => "succeeded",
+                    ToolOutcome::Unknown => "unknown",
+                    _ => "failed",
+                };
+                ServerEvent::ToolFinished { tool_call_id: id.to_string(), outcome }
+            }
+            CallEvent::SummaryEnded { .. } => ServerEvent::Summarized {},
+            CallEvent::LogLevel { durability } => {
+                if *durability == Durability::Stored {
+                    self.outbox.stored(std::mem::take(&mut lock(&self.state).unstored));
+                }
+                let level = match durability {
+                    Durability::Stored => "stored",
+                    Durability::Spooled => "spooled",
+                    _ => "accepted",
+                };
+                ServerEvent::LogLevel { level }
+            }
+            _ => return,
+        };
+        self.outbox.push(&event);
+    }
+}
