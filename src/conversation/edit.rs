@@ -54,6 +54,12 @@ impl<'a> Edit<'a> {
         Ok(self.manager.add(Draft::background(contents))?.id())
     }
 
+    /// Adds system instructions. Requests place them as those of
+    /// [`Conversation::add_system`](super::Conversation::add_system). Returns the id of the message.
+    pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
+        Ok(self.manager.add_system(contents)?.id())
+    }
+
     fn entry(&mut self, id: &MessageId) -> Result<Entry<'_, PlainMessage>, ConversationError> {
         let entry = self.manager.entry(id).ok_or(Problem::UnknownMessage { id: *id })?;
         self.opened.push(entry.position().seq());

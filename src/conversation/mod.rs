@@ -40,7 +40,7 @@ pub use prompt::Prompt;
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, query_log};
 #[cfg(feature = "metrics")]
 pub use recorder::MetricsObserver;
-pub use registry::{ConversationMetadata, Conversations};
+pub use registry::{ConversationMetadata, Conversations, Snapshot};
 pub use run::Run;
 pub use shared::Conversation;
 pub(crate) use shared::{WeakConversation, one_model};

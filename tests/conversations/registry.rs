@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::conversation::{Conversation, ConversationErrorKind, Conversations};
+use verbale::conversation::{Conversation, ConversationErrorKind, Conversations, Snapshot};
 use verbale::log::{CallEnd, LoggedCall};
 use verbale::{MessagesManager, PlainMessage, Role, Timing};
 
@@ -90,17 +90,17 @@ fn snapshot_of_a_conversation_without_a_message_restores_it() {
     logged.ended = Some(CallEnd::of(&manager, 0, "hangup").unwrap());
     let conversation = Conversation::from_manager(id("a"), logged.restore());
     assert_eq!(conversation.metadata().messages, 6);
-    let json = serde_json::to_string(&conversation).unwrap();
+    let json = serde_json::to_string(&conversation.snapshot()).unwrap();
     assert!(json.ends_with(r#""leftOut":[2,5]}"#), "{json}");
-    let restored: Conversation = serde_json::from_str(&json).unwrap();
+    let restored = serde_json::from_str::<Snapshot>(&json).unwrap().restore().unwrap();
     assert_eq!(restored.read(|it| it.left_out().len()), 2);
-    assert_eq!(serde_json::to_string(&restored).unwrap(), json);
+    assert_eq!(restored.snapshot(), conversation.snapshot());
     say(&restored, Role::User, "g");
     assert_eq!(restored.read(|it| it.message_count()), 7);
     // Another missing message is an error.
     let mut other: serde_json::Value = serde_json::from_str(&json).unwrap();
     other["records"].as_array_mut().unwrap().remove(1);
-    let error = serde_json::from_value::<Conversation>(other).err().unwrap();
+    let error = serde_json::from_value::<Snapshot>(other).unwrap().restore().unwrap_err();
     assert!(error.to_string().starts_with("message 1 is missing"), "{error}");
 }
 
@@ -184,7 +184,7 @@ fn metadata_follow_every_change() {
 }
 
 #[test]
-fn exported_line_restores_the_conversation() {
+fn snapshot_restores_the_conversation() {
     let (conversations, clock) = conversations();
     for (name, text) in [("b", "hi"), ("a", "hello"), ("b", "there"), ("empty", " ")] {
         clock.advance(1);
@@ -192,17 +192,20 @@ fn exported_line_restores_the_conversation() {
         conversation.change(|manager| manager.add_user(text).map(|_| ()).ok()).unwrap();
     }
     let exported = conversations.export();
-    let restored: Vec<Conversation> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let snapshots: Vec<Snapshot> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let taken: Vec<Snapshot> = conversations.list().iter().map(Conversation::snapshot).collect();
+    assert_eq!(snapshots, taken);
+    let restored: Vec<_> = snapshots.iter().map(|snapshot| snapshot.clone().restore().unwrap()).collect();
     let names: Vec<_> = restored.iter().map(|conversation| conversation.id().as_str()).collect();
     assert_eq!(names, ["a", "b", "empty"]);
     assert_eq!((length(&restored[1]), restored[1].metadata().update_count), (1, 2));
-    for (conversation, line) in restored.iter().zip(exported.lines()) {
-        assert_eq!(serde_json::to_string(conversation).unwrap(), line);
+    for (conversation, snapshot) in restored.iter().zip(snapshots) {
+        assert_eq!(conversation.snapshot(), snapshot);
     }
 }
 
 #[test]
-fn export_without_pruned_messages_is_not_restored() {
+fn snapshot_without_pruned_messages_is_not_restored() {
     let (conversations, _) = conversations();
     let conversations = conversations.with_history_limit(1);
     let conversation = conversations.get_or_create(&id("a"));
@@ -210,8 +213,7 @@ fn export_without_pruned_messages_is_not_restored() {
         say(&conversation, Role::User, &number.to_string());
         say(&conversation, Role::Assistant, "so");
     }
-    let json = serde_json::to_string(&conversation).unwrap();
+    let snapshot = conversation.snapshot();
     assert!(length(&conversation) < conversation.metadata().messages);
-    let error = serde_json::from_str::<Conversation>(&json).err().unwrap();
-    assert!(error.to_string().starts_with("message 0 is missing"), "{error}");
+    assert!(snapshot.restore().unwrap_err().to_string().starts_with("message 0 is missing"));
 }

@@ -135,7 +135,13 @@ impl HistoryQuery {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Returns the newest messages first, instead of the oldest.
+    /// Returns the oldest messages first. This is the default.
+    #[must_use]
+    pub fn oldest_first(self) -> Self {
+        Self { order: QueryOrder::OldestFirst, ..self }
+    }
+
+    /// Returns the newest messages first.
     #[must_use]
     pub fn newest_first(self) -> Self {
         Self { order: QueryOrder::NewestFirst, ..self }

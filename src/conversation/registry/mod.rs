@@ -16,6 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(super) use history::{History, HistoryLimit, Needed};
 pub use metadata::ConversationMetadata;
+pub use snapshot::Snapshot;
 
 use super::Conversation;
 use super::error::{ConversationError, Problem};

@@ -1,6 +1,6 @@
-//! A conversation as serde writes and reads it.
+//! [`Snapshot`]: a conversation as a value that can be stored and restored.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 use super::{ConversationMetadata, Conversations};
 use crate::conversation::Conversation;
@@ -8,8 +8,11 @@ use crate::manager::{Expected, LeftOut, ManagerError, MessagesManager, Refusal};
 use crate::message::{PlainMessage, Position, Record};
 
 /// A conversation at one moment: its metadata, and the records of its messages in memory.
-#[derive(Serialize, Deserialize)]
-struct Snapshot {
+///
+/// Serde serializes it, for example as JSON, and [`restore`](Self::restore) returns the conversation. It contains no
+/// configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
     metadata: ConversationMetadata,
     records: Vec<Record>,
     /// The numbers of the messages that the conversation lacks.
@@ -17,31 +20,17 @@ struct Snapshot {
     left_out: Vec<u32>,
 }
 
-/// Writes the metadata, and the messages in memory as [records](Record), at one moment. The configuration, the log and
-/// the observer are not written.
-impl Serialize for Conversation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let snapshot = self.with_history(|history, manager| Snapshot {
-            metadata: history.metadata(self.id(), manager),
-            records: manager.records(),
-            left_out: manager.missing().collect(),
-        });
-        snapshot.serialize(serializer)
-    }
-}
-
-/// Restores the conversation, with the system's clock and random ids. All records count as logged.
-///
-/// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
-/// restore such a conversation from its log.
-impl<'de> Deserialize<'de> for Conversation {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Snapshot { metadata, records, left_out } = Snapshot::deserialize(deserializer)?;
-        let manager = match left_out.as_slice() {
-            [] => MessagesManager::restore(records),
-            left_out => restored_without(left_out, records),
+impl Snapshot {
+    /// Restores the conversation, with the system's clock and random ids. All records count as logged.
+    ///
+    /// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
+    /// restore such a conversation from its log.
+    pub fn restore(self) -> Result<Conversation, ManagerError> {
+        let manager = match self.left_out.as_slice() {
+            [] => MessagesManager::restore(self.records)?,
+            left_out => restored_without(left_out, self.records)?,
         };
-        Ok(Self::from_manager(metadata.conversation, manager.map_err(de::Error::custom)?))
+        Ok(Conversation::from_manager(self.metadata.conversation, manager))
     }
 }
 
@@ -57,14 +46,25 @@ fn restored_without(left_out: &[u32], records: Vec<Record>) -> Result<MessagesMa
     }
 }
 
+impl Conversation {
+    /// Returns the conversation's metadata and its messages in memory, as a value.
+    pub fn snapshot(&self) -> Snapshot {
+        self.with_history(|history, manager| Snapshot {
+            metadata: history.metadata(self.id(), manager),
+            records: manager.records(),
+            left_out: manager.missing().collect(),
+        })
+    }
+}
+
 impl Conversations {
-    /// Returns all conversations as JSON Lines: one conversation per line, sorted by id, as serde writes it. Each line is
-    /// consistent in itself.
+    /// Returns all conversations as JSON Lines: one [`Snapshot`] per line, sorted by id. Each snapshot is consistent in
+    /// itself.
     ///
     /// [`exchange`](crate::exchange) writes single conversations in the formats of other systems.
     ///
     /// ```
-    /// use verbale::conversation::{Conversation, Conversations};
+    /// use verbale::conversation::{Conversations, Snapshot};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let conversations = Conversations::new();
@@ -72,7 +72,7 @@ impl Conversations {
     ///
     /// let restored = Conversations::new();
     /// for line in conversations.export().lines() {
-    ///     restored.insert(&serde_json::from_str::<Conversation>(line)?)?;
+    ///     restored.insert(&serde_json::from_str::<Snapshot>(line)?.restore()?)?;
     /// }
     /// assert_eq!(restored.export(), conversations.export());
     /// # Ok(()) }
@@ -81,7 +81,7 @@ impl Conversations {
         let mut lines = String::new();
         for conversation in self.list() {
             // Serializing a record to JSON cannot fail.
-            lines.push_str(&serde_json::to_string(&conversation).unwrap_or_default());
+            lines.push_str(&serde_json::to_string(&conversation.snapshot()).unwrap_or_default());
             lines.push('\n');
         }
         lines
