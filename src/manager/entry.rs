@@ -44,7 +44,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Replaces all custom data.
     pub(crate) fn set_all_data(&mut self, entries: Map) {
         if *self.message().metadata().aux() != entries {
-            self.change(|message| *message.metadata_mut().aux_mut() = entries);
+            self.change(|message| message.metadata_mut().set_aux(entries));
         }
     }
 

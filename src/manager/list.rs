@@ -114,7 +114,7 @@ impl<W: Clone> List<W> {
         if let Some(shared) = &mut self.shared {
             shared.gathered.take();
         }
-        // Grows in small steps, because most of the many lists of a process are short.
+        // A short list grows in small steps, because a process has many of them.
         if self.own.len() == self.own.capacity() {
             self.own.reserve_exact(self.step());
         }
@@ -175,9 +175,12 @@ impl<W: Clone> List<W> {
         self.own_start += gone;
     }
 
-    /// Returns for how many more messages a full list gets room.
+    /// Returns for how many more messages a full list gets room. A long list doubles.
     fn step(&self) -> usize {
-        (self.own.len() / 2).max(4)
+        match self.own.len() {
+            short @ 0..64 => (short / 2).max(4),
+            long => long,
+        }
     }
 
     /// Copies the shared messages from `index` on into `own`.

@@ -1,6 +1,7 @@
 //! [`Metadata`]: the data of a message besides its contents.
 
 mod earlier;
+mod parts;
 mod redacted;
 mod size;
 
@@ -103,11 +104,6 @@ impl Metadata {
         self.creation_ms
     }
 
-    /// Empty unless the message was merged or has a confidence.
-    pub(crate) fn part_data(&self) -> &[PartData] {
-        self.more.as_ref().map_or(&[], |more| &more.parts)
-    }
-
     /// The `seq` of the first message that a summary covers. Its [`Position`](crate::message::Position) has the last.
     pub(crate) fn covers_from(&self) -> Option<u32> {
         self.rare()?.covers_from
@@ -168,47 +164,6 @@ impl Metadata {
         self.more().times.set(timing, at_ms)
     }
 
-    /// Appends a part to those of message `id`.
-    pub(crate) fn add_part(&mut self, id: MessageId, part: PartData) {
-        let created_ms = self.creation_ms;
-        let More { times, parts, .. } = self.more();
-        match parts.as_mut_slice() {
-            [] => {
-                parts.reserve_exact(2);
-                parts.push(PartData { times: *times, ..PartData::new(id, created_ms, 0) });
-            }
-            [whole] => whole.times = *times,
-            _ => {}
-        }
-        parts.push(part);
-    }
-
-    /// Returns the last part of message `id`, mutable.
-    pub(crate) fn last_part(&mut self, id: MessageId) -> Option<&mut PartData> {
-        let created_ms = self.creation_ms;
-        let parts = &mut self.more().parts;
-        if parts.is_empty() {
-            parts.reserve_exact(1);
-            parts.push(PartData::new(id, created_ms, 0));
-        }
-        parts.last_mut()
-    }
-
-    pub(crate) fn set_parts(&mut self, parts: Vec<PartData>) {
-        self.more().parts = parts;
-    }
-
-    /// Removes the parts, which do not fit other contents.
-    pub(crate) fn remove_parts(&mut self) {
-        if !self.part_data().is_empty() {
-            self.set_parts(Vec::new());
-            if self.unknown().is_some_and(|unknown| !unknown.parts.is_empty()) {
-                self.unknown_mut().parts.clear();
-            }
-            self.tidy();
-        }
-    }
-
     pub(crate) fn set_covers_from(&mut self, seq: u32) {
         self.rare_mut().covers_from = Some(seq);
     }
@@ -241,6 +196,12 @@ impl Metadata {
 
     pub(crate) fn aux_mut(&mut self) -> &mut Map {
         &mut self.rare_mut().aux
+    }
+
+    /// Replaces the custom data.
+    pub(crate) fn set_aux(&mut self, aux: Map) {
+        *self.aux_mut() = aux;
+        self.tidy();
     }
 
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
@@ -296,5 +257,21 @@ impl fmt::Debug for Metadata {
             .field("redacted", &self.redacted().len())
             .field("aux", &self.aux().len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_was_removed_leaves_no_trace() {
+        let mut metadata = Metadata::new(5);
+        metadata.set_timing(Timing::LlmStart, 6);
+        let without = metadata.clone();
+        metadata.aux_mut().insert("attempts".to_owned(), 2.into());
+        assert!(metadata != without);
+        metadata.set_aux(Map::EMPTY.clone());
+        assert!(metadata == without);
     }
 }

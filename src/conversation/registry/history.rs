@@ -20,7 +20,7 @@ pub(in crate::conversation) struct History {
     left: Facts,
     /// The timeline of the current list; built for the first query.
     #[cfg(feature = "query")]
-    timeline: Option<Timeline>,
+    timeline: Option<Box<Timeline>>,
 }
 
 /// The limit on the messages of a conversation in memory.
@@ -124,9 +124,9 @@ impl History {
         let facts = &mut self.facts;
         let timeline = self.timeline.get_or_insert_with(|| {
             facts.update(manager);
-            Timeline::of(manager)
+            Box::new(Timeline::of(manager))
         });
-        (Some(&facts.roles).filter(|_| !facts.has_missed), timeline)
+        (Some(&facts.roles).filter(|_| !facts.has_missed), &**timeline)
     }
 
     /// Returns the limit if the list is over it.

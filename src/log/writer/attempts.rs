@@ -191,7 +191,7 @@ impl WriterTask {
     pub(super) fn take_waiting(&mut self, key: &Key, record: RecordKey) -> Option<Waiting> {
         let state = self.calls.get_mut(key)?;
         state.waiting.get(&record.position).filter(|waiting| waiting.record.revision() == record.revision)?;
-        let waiting = state.take_waiting(record.position)?;
+        let waiting = state.remove_waiting(record.position)?;
         self.settle_part(waiting.number);
         Some(waiting)
     }

@@ -177,7 +177,7 @@ impl CallState {
     }
 
     /// Removes a record from memory.
-    pub fn take_waiting(&mut self, position: Position) -> Option<Waiting> {
+    pub fn remove_waiting(&mut self, position: Position) -> Option<Waiting> {
         let waiting = self.waiting.remove(&position);
         if self.waiting.is_empty() {
             // An emptied map keeps room for 11 records.

@@ -34,7 +34,7 @@ impl WriterTask {
         self.shared.count(|status| status.spooled += 1);
         let Some(state) = self.calls.get_mut(key) else { return };
         if is_newest {
-            state.take_waiting(position);
+            state.remove_waiting(position);
         }
         if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key, bytes }) {
             self.shared.count(|status| (status.spooled, status.dropped) = (status.spooled - 1, status.dropped + 1));
