@@ -1,6 +1,7 @@
 //! The HTTP interface: everything but the socket of a call.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
@@ -10,21 +11,18 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use verbale::MessagesManager;
 use verbale::log::{CallChange, CallId, CallQuery, Cursor, Day, LogErrorKind, Tenant};
 
 use super::Server;
 use super::auth::Scope;
 use super::chat;
 use super::error::ApiError;
+use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
-use super::socket;
+use super::{edits, reads, socket, telemetry};
 
 /// An answer of the interface, or why there is none.
-type Answer = Result<Response, ApiError>;
-
-/// The longest message and the longest body, in bytes.
-pub const MAX_BYTES: usize = 256 * 1_024;
+pub type Answer = Result<Response, ApiError>;
 
 /// Returns the routes.
 pub fn router(server: Arc<Server>) -> Router {
@@ -32,17 +30,26 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/v1/calls", get(list))
-        .route("/v1/calls/{id}", get(read).post(open))
+        .route("/v1/calls/{id}", get(reads::messages).post(open))
         .route("/v1/calls/{id}/socket", get(connect))
         .route("/v1/calls/{id}/ticket", post(ticket))
-        .route("/v1/calls/{id}/memory", get(memory))
+        .route("/v1/calls/{id}/memory", get(reads::memory))
+        .route("/v1/calls/{id}/metrics", get(reads::metrics))
+        .route("/v1/calls/{id}/turns", get(reads::turns))
+        .route("/v1/calls/{id}/prompt", get(reads::prompt))
+        .route("/v1/calls/{id}/system", post(edits::system))
+        .route("/v1/calls/{id}/data", post(edits::data))
+        .route("/v1/calls/{id}/attributes", post(edits::attributes))
         .route("/v1/calls/{id}/close", post(close))
         .route("/v1/calls/{id}/hold", post(hold))
         .route("/v1/calls/{id}/release", post(release))
         .route("/v1/calls/{id}/erase", post(erase))
+        .route("/v1/drain", post(drain))
+        .route("/metrics", get(telemetry::metrics))
         .merge(chat::routes())
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is no such address; see docs/serve.md") })
-        .layer(axum::extract::DefaultBodyLimit::max(MAX_BYTES))
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
+        .layer(axum::middleware::from_fn_with_state(server.clone(), limits::apply))
         .with_state(server)
 }
 
@@ -66,7 +73,7 @@ async fn connect(
     if server.is_draining() {
         return Err(ApiError::busy("the server is stopping; connect to another one"));
     }
-    let upgrade = upgrade.max_message_size(MAX_BYTES);
+    let upgrade = upgrade.max_message_size(MAX_MESSAGE);
     Ok(upgrade.on_upgrade(move |socket| socket::serve(socket, server, call_id)))
 }
 
@@ -116,41 +123,6 @@ async fn close(
         true => Ok(Json(json!({ "call": id, "reason": reason })).into_response()),
         false => Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here")),
     }
-}
-
-/// Returns the messages of a call, live or from the log.
-async fn read(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    server.access.check(Scope::Read, &headers)?;
-    let call_id = call_id(&id)?;
-    if let Some(call) = server.calls.get(&call_id) {
-        let records = call.session.conversation().read(MessagesManager::records);
-        return Ok(Json(json!({ "call": id, "state": "live", "messages": records })).into_response());
-    }
-    let call = server.log.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(ApiError::no_call());
-    }
-    let state = if call.ended.is_some() { "ended" } else { "open" };
-    let reason = call.ended.as_ref().map(|ended| ended.reason.to_string());
-    Ok(Json(json!({ "call": id, "state": state, "reason": reason, "messages": call.records })).into_response())
-}
-
-/// Returns the facts of a live call, and the acts whose outcome the caller was not told.
-async fn memory(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    server.access.check(Scope::Read, &headers)?;
-    let Some(call) = server.calls.get(&call_id(&id)?) else {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here"));
-    };
-    let conversation = call.session.conversation();
-    let facts: Vec<Value> =
-        conversation.facts().iter().map(|fact| json!({ "name": fact.slot(), "value": fact.value() })).collect();
-    let untold: Vec<Value> = conversation
-        .untold_acts()
-        .iter()
-        .map(|act| json!({ "tool_call_id": act.id().to_string(), "tool": act.name().to_string() }))
-        .collect();
-    let metrics = conversation.metrics().to_string();
-    Ok(Json(json!({ "call": id, "facts": facts, "untold": untold, "metrics": metrics })).into_response())
 }
 
 #[derive(Deserialize)]
@@ -219,6 +191,15 @@ async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, header
     }
 }
 
-fn call_id(id: &str) -> Result<CallId, ApiError> {
+/// Closes all calls and takes no new ones, so that the process can be stopped.
+async fn drain(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
+    server.access.check(Scope::Admin, &headers)?;
+    server.is_draining.store(true, Ordering::Release);
+    let drained = server.calls.drain().await;
+    Ok(Json(json!({ "closed": drained.closed.len(), "is_complete": drained.is_complete() })).into_response())
+}
+
+/// Reads the id of a call.
+pub fn call_id(id: &str) -> Result<CallId, ApiError> {
     CallId::new(id).map_err(ApiError::invalid)
 }
