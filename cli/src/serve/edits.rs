@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 use verbale::conversation::{ConversationError, ConversationErrorKind, Edit};
 use verbale::{Attribute, MessageId};
 
@@ -19,13 +20,21 @@ use super::http::{Answer, call_id};
 
 type Body<T> = Result<Json<T>, JsonRejection>;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     text: String,
 }
 
 /// Adds instructions. The next prompt has them after the earlier ones.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/system",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = System,
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 pub async fn system(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -37,7 +46,7 @@ pub async fn system(
     Ok(Json(json!({ "call": id, "message": message.to_string() })).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
     message: String,
@@ -46,6 +55,14 @@ pub struct Data {
 }
 
 /// Sets custom data of a message. A null removes it.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/data",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = Data,
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 pub async fn data(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -59,7 +76,7 @@ pub async fn data(
     Ok(Json(json!({ "call": id, "before": before })).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
     message: String,
@@ -67,6 +84,14 @@ pub struct Mark {
 }
 
 /// Marks a message.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/attributes",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = Mark,
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 pub async fn attributes(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,

@@ -5,12 +5,15 @@ use std::sync::atomic::Ordering;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 use verbale::log::{CallChange, CallId, CallQuery, Cursor, Day, LogErrorKind, Tenant};
 
 use super::Server;
@@ -19,40 +22,63 @@ use super::chat;
 use super::error::ApiError;
 use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
-use super::{edits, reads, socket, telemetry};
+use super::{edits, openapi, reads, socket, telemetry};
 
 /// An answer of the interface, or why there is none.
 pub type Answer = Result<Response, ApiError>;
 
-/// Returns the routes.
+/// Returns the routes, and the document about them.
 pub fn router(server: Arc<Server>) -> Router {
-    Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready))
-        .route("/v1/calls", get(list))
-        .route("/v1/calls/{id}", get(reads::messages).post(open))
-        .route("/v1/calls/{id}/socket", get(connect))
-        .route("/v1/calls/{id}/ticket", post(ticket))
-        .route("/v1/calls/{id}/memory", get(reads::memory))
-        .route("/v1/calls/{id}/metrics", get(reads::metrics))
-        .route("/v1/calls/{id}/turns", get(reads::turns))
-        .route("/v1/calls/{id}/prompt", get(reads::prompt))
-        .route("/v1/calls/{id}/system", post(edits::system))
-        .route("/v1/calls/{id}/data", post(edits::data))
-        .route("/v1/calls/{id}/attributes", post(edits::attributes))
-        .route("/v1/calls/{id}/close", post(close))
-        .route("/v1/calls/{id}/hold", post(hold))
-        .route("/v1/calls/{id}/release", post(release))
-        .route("/v1/calls/{id}/erase", post(erase))
-        .route("/v1/drain", post(drain))
-        .route("/metrics", get(telemetry::metrics))
-        .merge(chat::routes())
+    let (router, document) = openapi::document()
+        .routes(routes!(healthy))
+        .routes(routes!(ready))
+        .routes(routes!(list))
+        .routes(routes!(reads::messages, open))
+        .routes(routes!(connect))
+        .routes(routes!(ticket))
+        .routes(routes!(reads::memory))
+        .routes(routes!(reads::metrics))
+        .routes(routes!(reads::turns))
+        .routes(routes!(reads::prompt))
+        .routes(routes!(edits::system))
+        .routes(routes!(edits::data))
+        .routes(routes!(edits::attributes))
+        .routes(routes!(close))
+        .routes(routes!(hold))
+        .routes(routes!(release))
+        .routes(routes!(erase))
+        .routes(routes!(drain))
+        .routes(routes!(telemetry::metrics))
+        .routes(routes!(chat::complete))
+        .routes(routes!(chat::models))
+        .split_for_parts();
+    let document = openapi::text(&document);
+    router
+        .route("/openapi.json", get(|| async { ([(CONTENT_TYPE, "application/json")], document) }))
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is no such address; see docs/serve.md") })
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
         .layer(axum::middleware::from_fn_with_state(server.clone(), limits::apply))
         .with_state(server)
 }
 
+/// Answers as long as the process is alive.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, description = "done", body = String)),
+    security(()),
+)]
+async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// Answers as long as the server takes calls.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses((status = 200, description = "done", body = String)),
+    security(()),
+)]
 async fn ready(State(server): State<Arc<Server>>) -> Response {
     match server.is_draining() {
         true => ApiError::busy("the server is stopping").into_response(),
@@ -61,6 +87,13 @@ async fn ready(State(server): State<Arc<Server>>) -> Response {
 }
 
 /// Opens the socket of a call.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/socket",
+    params(("id" = String, Path, description = "the id of the call"), ("ticket" = Option<String>, Query, description = "in place of a token")),
+    responses((status = 101, description = "done")),
+    security(("call" = [])),
+)]
 async fn connect(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -78,12 +111,27 @@ async fn connect(
 }
 
 /// Returns a ticket for the socket of a call.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/ticket",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 async fn ticket(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Call, &headers)?;
     Ok(Json(json!({ "ticket": server.access.ticket(&call_id(&id)?)? })).into_response())
 }
 
 /// Opens a call, or resumes it.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = Start,
+    responses((status = 201, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 async fn open(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -101,7 +149,7 @@ async fn open(
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 struct Close {
     #[serde(default = "hangup")]
     reason: String,
@@ -111,6 +159,15 @@ fn hangup() -> String {
     "hangup".to_owned()
 }
 
+/// Ends a live call.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/close",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = Close,
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 async fn close(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -125,7 +182,8 @@ async fn close(
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 struct Listing {
     day: Option<String>,
     tenant: Option<String>,
@@ -134,6 +192,13 @@ struct Listing {
 }
 
 /// Returns the ids of the live calls, or the calls of a day.
+#[utoipa::path(
+    get,
+    path = "/v1/calls",
+    params(Listing),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 async fn list(State(server): State<Arc<Server>>, Query(listing): Query<Listing>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     let Some(day) = listing.day else {
@@ -160,10 +225,26 @@ async fn list(State(server): State<Arc<Server>>, Query(listing): Query<Listing>,
     Ok(Json(json!({ "calls": calls, "unreadable": page.unreadable.len(), "next": next })).into_response())
 }
 
+/// Keeps a call from being erased and from expiring.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/hold",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn hold(state: State<Arc<Server>>, id: Path<String>, headers: HeaderMap) -> Answer {
     change(state, id, headers, CallChange::Hold, "held").await
 }
 
+/// Ends the hold of a call.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/release",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn release(state: State<Arc<Server>>, id: Path<String>, headers: HeaderMap) -> Answer {
     change(state, id, headers, CallChange::Release, "released").await
 }
@@ -181,6 +262,13 @@ async fn change(
 }
 
 /// Erases a call. A live call is closed first.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/erase",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Admin, &headers)?;
     let call_id = call_id(&id)?;
@@ -192,6 +280,12 @@ async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, header
 }
 
 /// Closes all calls and takes no new ones, so that the process can be stopped.
+#[utoipa::path(
+    post,
+    path = "/v1/drain",
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn drain(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Admin, &headers)?;
     server.is_draining.store(true, Ordering::Release);

@@ -16,6 +16,7 @@ mod http;
 mod limits;
 mod live;
 mod models;
+mod openapi;
 mod outbox;
 pub mod protocol;
 mod reads;

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use utoipa::IntoParams;
 use verbale::conversation::Conversation;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
 
@@ -20,6 +21,13 @@ use crate::turns::Turns;
 type Id = Path<String>;
 
 /// Returns the messages of a call. Those of a live call are the ones in memory.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 pub async fn messages(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     let call_id = call_id(&id)?;
@@ -37,6 +45,13 @@ pub async fn messages(State(server): State<Arc<Server>>, Path(id): Id, headers: 
 }
 
 /// Returns the facts of a call, and the acts whose outcome the caller was not told.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/memory",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 pub async fn memory(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     let (conversation, _) = conversation(&server, &id).await?;
@@ -51,6 +66,13 @@ pub async fn memory(State(server): State<Arc<Server>>, Path(id): Id, headers: He
 }
 
 /// Returns the metrics of a live call.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/metrics",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 pub async fn metrics(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     let Some(call) = server.calls.get(&call_id(&id)?) else {
@@ -74,6 +96,13 @@ pub async fn metrics(State(server): State<Arc<Server>>, Path(id): Id, headers: H
 }
 
 /// Returns the records of a call's turns, each with the message that has it.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/turns",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 pub async fn turns(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     let (_, messages) = conversation(&server, &id).await?;
@@ -87,13 +116,21 @@ pub async fn turns(State(server): State<Arc<Server>>, Path(id): Id, headers: Hea
     Ok(Json(json!({ "call": id, "turns": turns })).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AskedPrompt {
     /// The number of the turn, from 1; the last one by default.
     turn: Option<u32>,
 }
 
 /// Returns the prompt of a turn's last request.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/prompt",
+    params(("id" = String, Path, description = "the id of the call"), AskedPrompt),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 pub async fn prompt(
     State(server): State<Arc<Server>>,
     Path(id): Id,

@@ -29,6 +29,14 @@ impl Telemetry {
     }
 }
 
+/// Returns the metrics of all calls in Prometheus' form.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "all_metrics",
+    responses((status = 200, description = "done", body = String)),
+    security(("read" = [])),
+)]
 pub async fn metrics(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     metrics::gauge!("verbale_serve_calls").set(count(server.calls.ids().len()));

@@ -352,3 +352,26 @@ fn program_reads_and_edits_a_live_call_and_reads_a_closed_one() {
     let logged = get("/v1/calls/one").to_string();
     assert!(logged.contains("\"seat\":7") && logged.contains("\"hardcoded\""), "{logged}");
 }
+
+/// `OPENAPI=write` writes the file.
+#[test]
+fn openapi_document_is_that_of_the_routes() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (status, now) = server.request("GET", "/openapi.json", "", "");
+    assert_eq!(status, 200, "{now}");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi.json");
+    if std::env::var("OPENAPI").is_ok_and(|mode| mode == "write") {
+        std::fs::write(file, &now).unwrap();
+    }
+    let document: Value = serde_json::from_str(&now).unwrap();
+    let mut ids = std::collections::HashSet::new();
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    for operation in operations {
+        assert!(operation["summary"].is_string() && operation["security"].is_array(), "{operation}");
+        assert!(ids.insert(operation["operationId"].as_str()), "two operations have one id: {operation}");
+    }
+    let file = std::fs::read_to_string(file).unwrap();
+    assert!(file == now, "OPENAPI=write cargo test -p verbale-cli --test program openapi writes docs/openapi.json");
+}
