@@ -8,6 +8,7 @@ deny_version=0.20.2
 python="$tools/python-$(sha256sum "$emulators/requirements.txt" | cut -c 1-12)"
 frameworks="$tools/frameworks-$(sha256sum "$emulators/frameworks.txt" | cut -c 1-12)"
 npm="$tools/dynalite-$dynalite_version"
+typescript="$tools/typescript-$(cat examples/typescript/* 2> /dev/null | sha256sum | cut -c 1-12)"
 playwright_version=1.65.1
 axe_version=4.14.1
 browser="$tools/playwright-$playwright_version-axe-$axe_version"
@@ -49,6 +50,11 @@ deny_tool() {
 npm_tools() {
   mkdir -p "$npm" &&
     timeout 120 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts "dynalite@$dynalite_version"
+}
+
+typescript_tools() {
+  mkdir -p "$typescript" && cp examples/typescript/*.ts examples/typescript/*.json "$typescript" &&
+    timeout 120 npm ci --prefix "$typescript" --no-audit --no-fund --ignore-scripts
 }
 
 browser_tools() {

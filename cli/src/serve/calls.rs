@@ -72,11 +72,17 @@ impl Calls {
         self.live().keys().cloned().collect()
     }
 
+    /// Returns the calls that had no message and no request for this long.
+    pub fn idle(&self, limit: Duration) -> Vec<CallId> {
+        self.live().iter().filter(|(_, call)| call.is_idle(limit)).map(|(call_id, _)| call_id.clone()).collect()
+    }
+
     /// Returns the live call, resumes it from the log, or opens it.
     pub async fn open(&self, call_id: &CallId, start: &Start) -> Result<Opened, ApiError> {
         let gate = self.gate(call_id);
         let _alone = gate.lock().await;
         if let Some(call) = self.get(call_id) {
+            call.touch();
             return Ok(Opened { call, is_resumed: true });
         }
         if self.live().len() >= self.max_calls {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use verbale::conversation::{CallEvent, Observer, ToolOutcome};
+use verbale::conversation::{CallEvent, MetricsObserver, Observer, ToolOutcome};
 use verbale::log::{CallId, Durability};
 
 use super::live::{State, lock};
@@ -16,7 +16,8 @@ pub struct Events {
 }
 
 impl Observer for Events {
-    fn observe(&self, _: &CallId, event: &CallEvent) {
+    fn observe(&self, call_id: &CallId, event: &CallEvent) {
+        MetricsObserver.observe(call_id, event);
         let event = match event {
             CallEvent::BargedIn => ServerEvent::BargedIn {},
             CallEvent::ResultReady { id } => ServerEvent::ResultReady { tool_call_id: id.to_string() },

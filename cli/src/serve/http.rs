@@ -1,51 +1,84 @@
 //! The HTTP interface: everything but the socket of a call.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use verbale::MessagesManager;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 use verbale::log::{CallChange, CallId, CallQuery, Cursor, Day, LogErrorKind, Tenant};
 
 use super::Server;
 use super::auth::Scope;
 use super::chat;
 use super::error::ApiError;
+use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
-use super::socket;
+use super::{edits, openapi, reads, socket, telemetry};
 
 /// An answer of the interface, or why there is none.
-type Answer = Result<Response, ApiError>;
+pub type Answer = Result<Response, ApiError>;
 
-/// The longest message and the longest body, in bytes.
-pub const MAX_BYTES: usize = 256 * 1_024;
-
-/// Returns the routes.
+/// Returns the routes, and the document about them.
 pub fn router(server: Arc<Server>) -> Router {
-    Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready))
-        .route("/v1/calls", get(list))
-        .route("/v1/calls/{id}", get(read).post(open))
-        .route("/v1/calls/{id}/socket", get(connect))
-        .route("/v1/calls/{id}/ticket", post(ticket))
-        .route("/v1/calls/{id}/memory", get(memory))
-        .route("/v1/calls/{id}/close", post(close))
-        .route("/v1/calls/{id}/hold", post(hold))
-        .route("/v1/calls/{id}/release", post(release))
-        .route("/v1/calls/{id}/erase", post(erase))
-        .merge(chat::routes())
+    let (router, document) = openapi::document()
+        .routes(routes!(healthy))
+        .routes(routes!(ready))
+        .routes(routes!(list))
+        .routes(routes!(reads::messages, open))
+        .routes(routes!(connect))
+        .routes(routes!(ticket))
+        .routes(routes!(reads::memory))
+        .routes(routes!(reads::metrics))
+        .routes(routes!(reads::turns))
+        .routes(routes!(reads::prompt))
+        .routes(routes!(edits::system))
+        .routes(routes!(edits::data))
+        .routes(routes!(edits::attributes))
+        .routes(routes!(close))
+        .routes(routes!(hold))
+        .routes(routes!(release))
+        .routes(routes!(erase))
+        .routes(routes!(drain))
+        .routes(routes!(telemetry::metrics))
+        .routes(routes!(chat::complete))
+        .routes(routes!(chat::models))
+        .split_for_parts();
+    let document = openapi::text(&document);
+    router
+        .route("/openapi.json", get(|| async { ([(CONTENT_TYPE, "application/json")], document) }))
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is no such address; see docs/serve.md") })
-        .layer(axum::extract::DefaultBodyLimit::max(MAX_BYTES))
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
+        .layer(axum::middleware::from_fn_with_state(server.clone(), limits::apply))
         .with_state(server)
 }
 
+/// Answers as long as the process is alive.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, description = "done", body = String)),
+    security(()),
+)]
+async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// Answers as long as the server takes calls.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses((status = 200, description = "done", body = String)),
+    security(()),
+)]
 async fn ready(State(server): State<Arc<Server>>) -> Response {
     match server.is_draining() {
         true => ApiError::busy("the server is stopping").into_response(),
@@ -54,6 +87,13 @@ async fn ready(State(server): State<Arc<Server>>) -> Response {
 }
 
 /// Opens the socket of a call.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/socket",
+    params(("id" = String, Path, description = "the id of the call"), ("ticket" = Option<String>, Query, description = "in place of a token")),
+    responses((status = 101, description = "done")),
+    security(("call" = [])),
+)]
 async fn connect(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -66,17 +106,32 @@ async fn connect(
     if server.is_draining() {
         return Err(ApiError::busy("the server is stopping; connect to another one"));
     }
-    let upgrade = upgrade.max_message_size(MAX_BYTES);
+    let upgrade = upgrade.max_message_size(MAX_MESSAGE);
     Ok(upgrade.on_upgrade(move |socket| socket::serve(socket, server, call_id)))
 }
 
 /// Returns a ticket for the socket of a call.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/ticket",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 async fn ticket(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Call, &headers)?;
     Ok(Json(json!({ "ticket": server.access.ticket(&call_id(&id)?)? })).into_response())
 }
 
 /// Opens a call, or resumes it.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = Start,
+    responses((status = 201, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 async fn open(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -94,7 +149,7 @@ async fn open(
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 struct Close {
     #[serde(default = "hangup")]
     reason: String,
@@ -104,6 +159,15 @@ fn hangup() -> String {
     "hangup".to_owned()
 }
 
+/// Ends a live call.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/close",
+    params(("id" = String, Path, description = "the id of the call")),
+    request_body = Close,
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
 async fn close(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -118,42 +182,8 @@ async fn close(
     }
 }
 
-/// Returns the messages of a call, live or from the log.
-async fn read(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    server.access.check(Scope::Read, &headers)?;
-    let call_id = call_id(&id)?;
-    if let Some(call) = server.calls.get(&call_id) {
-        let records = call.session.conversation().read(MessagesManager::records);
-        return Ok(Json(json!({ "call": id, "state": "live", "messages": records })).into_response());
-    }
-    let call = server.log.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(ApiError::no_call());
-    }
-    let state = if call.ended.is_some() { "ended" } else { "open" };
-    let reason = call.ended.as_ref().map(|ended| ended.reason.to_string());
-    Ok(Json(json!({ "call": id, "state": state, "reason": reason, "messages": call.records })).into_response())
-}
-
-/// Returns the facts of a live call, and the acts whose outcome the caller was not told.
-async fn memory(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    server.access.check(Scope::Read, &headers)?;
-    let Some(call) = server.calls.get(&call_id(&id)?) else {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here"));
-    };
-    let conversation = call.session.conversation();
-    let facts: Vec<Value> =
-        conversation.facts().iter().map(|fact| json!({ "name": fact.slot(), "value": fact.value() })).collect();
-    let untold: Vec<Value> = conversation
-        .untold_acts()
-        .iter()
-        .map(|act| json!({ "tool_call_id": act.id().to_string(), "tool": act.name().to_string() }))
-        .collect();
-    let metrics = conversation.metrics().to_string();
-    Ok(Json(json!({ "call": id, "facts": facts, "untold": untold, "metrics": metrics })).into_response())
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 struct Listing {
     day: Option<String>,
     tenant: Option<String>,
@@ -162,6 +192,13 @@ struct Listing {
 }
 
 /// Returns the ids of the live calls, or the calls of a day.
+#[utoipa::path(
+    get,
+    path = "/v1/calls",
+    params(Listing),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
 async fn list(State(server): State<Arc<Server>>, Query(listing): Query<Listing>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
     let Some(day) = listing.day else {
@@ -188,10 +225,26 @@ async fn list(State(server): State<Arc<Server>>, Query(listing): Query<Listing>,
     Ok(Json(json!({ "calls": calls, "unreadable": page.unreadable.len(), "next": next })).into_response())
 }
 
+/// Keeps a call from being erased and from expiring.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/hold",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn hold(state: State<Arc<Server>>, id: Path<String>, headers: HeaderMap) -> Answer {
     change(state, id, headers, CallChange::Hold, "held").await
 }
 
+/// Ends the hold of a call.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/release",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn release(state: State<Arc<Server>>, id: Path<String>, headers: HeaderMap) -> Answer {
     change(state, id, headers, CallChange::Release, "released").await
 }
@@ -209,6 +262,13 @@ async fn change(
 }
 
 /// Erases a call. A live call is closed first.
+#[utoipa::path(
+    post,
+    path = "/v1/calls/{id}/erase",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
 async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Admin, &headers)?;
     let call_id = call_id(&id)?;
@@ -219,6 +279,21 @@ async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, header
     }
 }
 
-fn call_id(id: &str) -> Result<CallId, ApiError> {
+/// Closes all calls and takes no new ones, so that the process can be stopped.
+#[utoipa::path(
+    post,
+    path = "/v1/drain",
+    responses((status = 200, description = "done", body = Value)),
+    security(("admin" = [])),
+)]
+async fn drain(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
+    server.access.check(Scope::Admin, &headers)?;
+    server.is_draining.store(true, Ordering::Release);
+    let drained = server.calls.drain().await;
+    Ok(Json(json!({ "closed": drained.closed.len(), "is_complete": drained.is_complete() })).into_response())
+}
+
+/// Reads the id of a call.
+pub fn call_id(id: &str) -> Result<CallId, ApiError> {
     CallId::new(id).map_err(ApiError::invalid)
 }

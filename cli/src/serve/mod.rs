@@ -4,104 +4,52 @@
 //! client gets again when it reconnects. `calls.rs` opens and closes calls, `http.rs` has the other routes, `auth.rs` who may
 //! use them.
 
+mod arguments;
 mod auth;
 mod calls;
 mod chat;
+mod connections;
+mod edits;
 mod error;
 mod events;
 mod http;
+mod limits;
 mod live;
 mod models;
+mod openapi;
 mod outbox;
 pub mod protocol;
+mod reads;
 mod socket;
+mod telemetry;
 mod tools;
 
-use std::io::{self, Write};
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use verbale::MessageId;
 use verbale::clock::{IdSource, SystemIds};
-use verbale::dynamodb::{DynamoContents, DynamoLog, create_table};
-use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{LogWriter, Offloading, Spool, SpoolSettings, WriterSettings};
+use verbale::log::{LogWriter, Spool, SpoolSettings, WriterSettings};
 
 use crate::command::note;
 use crate::failure::{Failure, on_one_line};
-use crate::log::{EMBEDDED_TABLE, Log, LogArguments, Place};
+use crate::log::Log;
+pub use arguments::Arguments;
+use arguments::read;
 use auth::Access;
 use calls::Calls;
+use limits::Limits;
 use models::Models;
+use telemetry::Telemetry;
 
 /// How long sockets and the log may take to end.
 const GOODBYE: Duration = Duration::from_secs(10);
-
-/// Serves calls over WebSockets: conversation, memory, tools and log for voice services in any language.
-///
-/// Without --bedrock, a fake model repeats what it hears; without --log, calls are kept in memory. See docs/serve.md for the
-/// messages.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Exit status: 0 stopped and everything is logged; 1 an error, or something is not logged; 2 wrong arguments"
-)]
-pub struct Arguments {
-    /// Listens on this address. Port 0 takes any free one. Another address than localhost needs --tokens.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
-    listen: SocketAddr,
-
-    /// The log: dynamodb://TABLE, embedded:DIR or jsonl:DIR; by default in memory.
-    #[arg(long, env = "VERBALE_LOG", value_name = "LOG")]
-    log: Option<Place>,
-
-    /// The region of the table, and of the model.
-    #[arg(long, value_name = "REGION")]
-    region: Option<String>,
-
-    /// The profile of the AWS configuration.
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
-
-    /// The address of a local DynamoDB, such as http://127.0.0.1:8000.
-    #[arg(long, value_name = "URL")]
-    endpoint: Option<String>,
-
-    /// Keeps what the log has not stored yet in this file, which survives the process.
-    #[arg(long, value_name = "FILE")]
-    spool: Option<PathBuf>,
-
-    /// Asks this model at Amazon Bedrock: a model id or an inference profile.
-    #[arg(long, value_name = "MODEL")]
-    bedrock: Option<String>,
-
-    /// The file with the instructions of calls whose client sends none.
-    #[arg(long, value_name = "FILE")]
-    system: Option<PathBuf>,
-
-    /// The file of tokens: a line has scopes (call, read, admin), separated by commas, and a token.
-    #[arg(long, value_name = "FILE")]
-    tokens: Option<PathBuf>,
-
-    /// The salt with which the numbers of callers are hashed.
-    #[arg(long, env = "VERBALE_CALLER_SALT", value_name = "SALT", hide_env_values = true)]
-    salt: Option<String>,
-
-    /// The most live calls at a time.
-    #[arg(long, value_name = "N", default_value = "1000")]
-    max_calls: usize,
-
-    /// How long a call waits for its client to connect again, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
-    grace_s: u64,
-}
 
 /// What all requests share.
 pub struct Server {
@@ -109,6 +57,8 @@ pub struct Server {
     log: Log,
     writer: LogWriter,
     access: Access,
+    limits: Limits,
+    telemetry: Telemetry,
     grace: Duration,
     is_draining: AtomicBool,
     /// The number of open sockets. HTTP does not count them.
@@ -180,6 +130,8 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         log,
         writer,
         access,
+        limits: Limits::new(arguments.max_rate),
+        telemetry: Telemetry::install()?,
         grace,
         is_draining: AtomicBool::new(false),
         sockets: watch::Sender::new(0),
@@ -188,12 +140,18 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     arguments.banner(address)?;
 
     let (stopped, is_stopped) = oneshot::channel::<()>();
-    let served = axum::serve(listener, http::router(server.clone())).with_graceful_shutdown(async {
+    let router = http::router(server.clone());
+    // Each call has a socket, and the requests of others have room beside it.
+    let max_connections =
+        u32::try_from(arguments.max_calls).unwrap_or(u32::MAX / 4).saturating_mul(2).saturating_add(100);
+    let until_stopped = async {
         // The sender never fails.
         let _ = is_stopped.await;
-    });
-    let served = tokio::spawn(served.into_future());
+    };
+    let served = tokio::spawn(connections::serve(listener, router, max_connections, until_stopped, GOODBYE));
+    let idle = tokio::spawn(close_idle(server.clone(), Duration::from_secs(arguments.idle_s)));
     stop.await;
+    idle.abort();
     server.is_draining.store(true, Ordering::Release);
     let drained = server.calls.drain().await;
     note(&drained.to_string());
@@ -213,65 +171,23 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-impl Arguments {
-    fn access(&self) -> Result<Access, Failure> {
-        match &self.tokens {
-            Some(file) => Access::of_tokens(&read(file)?)
-                .map_err(|error| Failure::Usage(format!("the tokens in {} cannot be used: {error}", file.display()))),
-            None if self.listen.ip().is_loopback() => Ok(Access::local()),
-            None => {
-                Err(Failure::Usage(format!("{} can be reached from other hosts, which needs --tokens", self.listen)))
-            }
+/// Closes calls that nobody uses, as long as the server runs.
+async fn close_idle(server: Arc<Server>, limit: Duration) {
+    let mut ticks = tokio::time::interval((limit / 4).max(Duration::from_secs(1)));
+    loop {
+        ticks.tick().await;
+        server.limits.forget();
+        server.telemetry.tidy();
+        for call_id in server.calls.idle(limit) {
+            // Fails if the log cannot store the end. It stays in the writer.
+            let _ = server.calls.close(&call_id, "idle").await;
         }
-    }
-
-    async fn aws(&self) -> aws_config::SdkConfig {
-        let mut loader = aws_config::defaults(aws_config::BehaviorVersion::latest());
-        if let Some(region) = &self.region {
-            loader = loader.region(aws_config::Region::new(region.clone()));
-        }
-        if let Some(profile) = &self.profile {
-            loader = loader.profile_name(profile);
-        }
-        loader.load().await
-    }
-
-    /// Opens the log, and creates what a local one needs.
-    async fn open_log(&self) -> Result<Log, Failure> {
-        let Some(place) = &self.log else {
-            let client = EmbeddedDynamo::in_memory()?.client();
-            create_table(&client, EMBEDDED_TABLE).await?;
-            return Ok(Arc::new(Offloading::new(DynamoLog::new(client.clone()), DynamoContents::new(client))));
-        };
-        let (region, profile, endpoint) = (self.region.clone(), self.profile.clone(), self.endpoint.clone());
-        let arguments = LogArguments { log: place.clone(), region, profile, endpoint };
-        if matches!(place, Place::Embedded(_)) {
-            let (client, table) = arguments.new_table().await?;
-            create_table(&client, table).await?;
-        }
-        arguments.create().await
-    }
-
-    /// Prints where the server listens, and what is not real.
-    fn banner(&self, address: SocketAddr) -> Result<(), Failure> {
-        if self.bedrock.is_none() {
-            note("the model is a fake that repeats what it hears; --bedrock MODEL asks a real one");
-        }
-        if self.log.is_none() {
-            note("calls are kept in memory and are gone with this process; --log LOG keeps them");
-        }
-        writeln!(io::stdout(), "listening on http://{address}")?;
-        Ok(io::stdout().flush()?)
     }
 }
 
 /// Returns an id that no other process gives.
 fn unique_id(now_ms: i64) -> String {
     MessageId::from(SystemIds.next_id(now_ms)).to_string()
-}
-
-fn read(file: &std::path::Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{} cannot be read: {error}", file.display())))
 }
 
 /// Waits until the process gets SIGTERM or SIGINT. The signals count from this call on.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// The version of the protocol. It rises when an older client would misunderstand a message.
 pub const VERSION: u32 = 1;
@@ -93,7 +94,7 @@ pub enum ClientEvent {
 }
 
 /// How a call is opened. A live call keeps its settings; a call that is resumed has its messages from the log.
-#[derive(Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Default, Deserialize, Serialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// The instance of the call, as the last `started` named it.
@@ -122,11 +123,12 @@ pub struct Start {
     pub tenant: Option<String>,
     /// Data of the call, in its header.
     #[serde(default)]
+    #[schema(value_type = Object)]
     pub attributes: Map<String, Value>,
 }
 
 /// A tool that the client runs.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
     pub name: String,

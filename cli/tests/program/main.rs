@@ -9,6 +9,7 @@ mod many;
 mod operate;
 mod prompt;
 mod report;
+mod security;
 mod serve;
 mod server;
 mod tail;

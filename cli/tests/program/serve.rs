@@ -13,7 +13,6 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use verbale::clock::{Randomness, SeededRandomness};
 
 use crate::server::{PATIENCE, Server};
-use crate::{run, shown};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -257,68 +256,6 @@ async fn client_that_connects_again_gets_what_it_missed() {
     assert_eq!((status, body.contains("\"reason\":\"hangup\"")), (200, true), "{body}");
 }
 
-#[test]
-fn server_answers_to_this_host_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &[]);
-    let status = |headers: &str| server.request("GET", "/v1/calls", headers, "").0;
-    assert_eq!(status(""), 200);
-    assert_eq!(status("Host: evil.example\r\n"), 403, "a name that was bound to this host");
-    assert_eq!(status("Origin: https://evil.example\r\n"), 403, "a page of another site");
-    assert_eq!(server.upgrade("/v1/calls/one/socket", ""), 101);
-    assert_eq!(server.upgrade("/v1/calls/one/socket", "Origin: https://evil.example\r\n"), 403);
-    assert_eq!(server.upgrade("/v1/calls/one/socket", "Host: evil.example\r\n"), 403);
-    for path in ["/v1/calls/..%2F..%2Fetc%2Fpasswd", "/v1/calls/%00", "/v1/calls/a%0Ab", "/v1/calls/../../etc/passwd"] {
-        let (status, body) = server.request("GET", path, "", "");
-        assert!(matches!(status, 400 | 404), "{path}: {status} {body}");
-    }
-    assert_eq!(server.request("GET", "/v1/calls/nobody", "", "").0, 404);
-    let large = format!("{{\"system\": \"{}\"}}", "x".repeat(1 << 20));
-    assert_eq!(server.request("POST", "/v1/calls/large", "", &large).0, 413);
-    assert_eq!(server.request("POST", "/v1/calls/wrong", "", "{\"sytem\": 1}").0, 422);
-    let (status, body) = server.request("POST", "/v1/calls/right", "", "{\"system\": \"You answer the phone.\"}");
-    assert_eq!(status, 201, "{body}");
-    assert!(server.request("GET", "/v1/calls", "", "").1.contains("right"));
-    assert_eq!(server.request("POST", "/v1/calls/right/erase", "", "").0, 200);
-    assert_eq!(server.request("GET", "/v1/calls/right", "", "").0, 410);
-
-    let refused = shown(&run(folder.path(), "verbale serve --listen 0.0.0.0:0"));
-    assert!(refused.contains("needs --tokens") && refused.ends_with("(exit status 2)\n"), "{refused}");
-}
-
-#[test]
-fn tokens_and_tickets_open_what_they_are_for() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("tokens"), "call 0123456789abcdef\nread,admin fedcba9876543210\n").unwrap();
-    let server = Server::start(folder.path(), &["--tokens", "tokens"]);
-    let (call, admin) = ("Authorization: Bearer 0123456789abcdef\r\n", "Authorization: Bearer fedcba9876543210\r\n");
-    for (method, path, right, wrong) in [
-        ("POST", "/v1/calls/one", call, admin),
-        ("GET", "/v1/calls/one", admin, call),
-        ("GET", "/v1/calls", admin, call),
-        ("GET", "/v1/calls/one/memory", admin, call),
-        ("POST", "/v1/calls/one/close", call, admin),
-        ("POST", "/v1/calls/one/hold", admin, call),
-        ("POST", "/v1/calls/one/release", admin, call),
-        ("POST", "/v1/calls/one/erase", admin, call),
-    ] {
-        let status = |headers: &str| server.request(method, path, headers, "{}").0;
-        assert_eq!((status(""), status(wrong)), (401, 403), "{method} {path}");
-        assert!(matches!(status(right), 200 | 201), "{method} {path}: {}", status(right));
-    }
-    assert_eq!(server.upgrade("/v1/calls/two/socket", ""), 401);
-    assert_eq!(server.upgrade("/v1/calls/two/socket", call), 101);
-    let ticket = |id: &str| {
-        let (_, body) = server.request("POST", &format!("/v1/calls/{id}/ticket"), call, "");
-        serde_json::from_str::<Value>(&body).unwrap()["ticket"].as_str().unwrap().to_owned()
-    };
-    let one = ticket("two");
-    assert_eq!(server.upgrade(&format!("/v1/calls/two/socket?ticket={one}"), ""), 101);
-    assert_eq!(server.upgrade(&format!("/v1/calls/two/socket?ticket={one}"), ""), 403, "it was used");
-    assert_eq!(server.upgrade(&format!("/v1/calls/two/socket?ticket={}", ticket("three")), ""), 403, "of another call");
-    assert_eq!(server.request("GET", "/healthz", "", ""), (200, "ok\n".to_owned()));
-}
-
 /// On SIGTERM, the calls are closed and logged, and their clients learn that they can continue elsewhere.
 #[cfg(unix)]
 #[tokio::test]
@@ -355,4 +292,86 @@ async fn server_that_stops_hands_its_calls_over() {
         }
     }
     assert_eq!(texts, "You said: Are you back? What else?");
+}
+
+#[test]
+fn program_reads_and_edits_a_live_call_and_reads_a_closed_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--log", "embedded:db"]);
+    let get = |path: &str| {
+        let (status, body) = server.request("GET", path, "", "");
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str::<Value>(&body).unwrap()
+    };
+    let post = |path: &str, body: Value| {
+        let (status, answer) = server.request("POST", path, "", &body.to_string());
+        (status, serde_json::from_str::<Value>(&answer).unwrap())
+    };
+    let say = |messages: Value| post("/v1/chat/completions", json!({ "user": "one", "messages": messages })).0;
+    assert_eq!(say(json!([{ "role": "user", "content": "My name is Ada Lovelace." }])), 200);
+    let (status, added) = post("/v1/calls/one/system", json!({ "text": "The ferry is late." }));
+    assert_eq!(status, 200, "{added}");
+    let heard = "You said: My name is Ada Lovelace. What else?";
+    let list = json!([
+        { "role": "user", "content": "My name is Ada Lovelace." }, { "role": "assistant", "content": heard },
+        { "role": "user", "content": "When does it leave?" },
+    ]);
+    assert_eq!(say(list), 200);
+    let first = get("/v1/calls/one")["messages"][0]["id"].clone();
+    let (status, edited) =
+        post("/v1/calls/one/data", json!({ "message": first, "key": "ticket", "value": { "seat": 7 } }));
+    assert_eq!((status, &edited["before"]), (200, &Value::Null), "{edited}");
+    let marked = post("/v1/calls/one/attributes", json!({ "message": first, "attribute": "hardcoded" }));
+    assert_eq!((marked.0, marked.1["is_new"].as_bool()), (200, Some(true)));
+    for (path, body) in [
+        ("data", json!({ "message": "none", "key": "a", "value": 1 })),
+        ("attributes", json!({ "message": first, "attribute": "secret" })),
+        ("system", json!({ "text": " " })),
+    ] {
+        let (status, answer) = post(&format!("/v1/calls/one/{path}"), body);
+        assert!(status == 400 && !answer.to_string().contains("secret"), "{path}: {status} {answer}");
+    }
+    assert_eq!(get("/v1/calls/one/metrics")["turns"], 2);
+    let (_, metrics) = server.request("GET", "/metrics", "", "");
+    assert!(metrics.contains("verbale_serve_calls 1") && metrics.contains("verbale_turns_total 2"), "{metrics}");
+
+    let asked = |path: &str| {
+        assert_eq!(get(&format!("{path}/turns"))["turns"].as_array().unwrap().len(), 2);
+        let prompt = get(&format!("{path}/prompt"));
+        assert_eq!((&prompt["turn"], &prompt["is_same"]), (&json!(2), &json!(true)), "{prompt}");
+        assert!(prompt.to_string().contains("The ferry is late."), "{prompt}");
+        assert_eq!(get(&format!("{path}/prompt?turn=1"))["turn"], 1);
+        assert!(get(&format!("{path}/memory"))["facts"].to_string().contains("Ada"), "{path}");
+    };
+    asked("/v1/calls/one");
+    assert_eq!(server.request("GET", "/v1/calls/one/prompt?turn=9", "", "").0, 404);
+    assert_eq!(post("/v1/drain", json!({})), (200, json!({ "closed": 1, "is_complete": true })));
+    assert_eq!((server.request("GET", "/readyz", "", "").0, server.request("GET", "/healthz", "", "").0), (503, 200));
+    assert_eq!(post("/v1/calls/two", json!({})).0, 503);
+    asked("/v1/calls/one");
+    let logged = get("/v1/calls/one").to_string();
+    assert!(logged.contains("\"seat\":7") && logged.contains("\"hardcoded\""), "{logged}");
+}
+
+/// `OPENAPI=write` writes the file.
+#[test]
+fn openapi_document_is_that_of_the_routes() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (status, now) = server.request("GET", "/openapi.json", "", "");
+    assert_eq!(status, 200, "{now}");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi.json");
+    if std::env::var("OPENAPI").is_ok_and(|mode| mode == "write") {
+        std::fs::write(file, &now).unwrap();
+    }
+    let document: Value = serde_json::from_str(&now).unwrap();
+    let mut ids = std::collections::HashSet::new();
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    for operation in operations {
+        assert!(operation["summary"].is_string() && operation["security"].is_array(), "{operation}");
+        assert!(ids.insert(operation["operationId"].as_str()), "two operations have one id: {operation}");
+    }
+    let file = std::fs::read_to_string(file).unwrap();
+    assert!(file == now, "OPENAPI=write cargo test -p verbale-cli --test program openapi writes docs/openapi.json");
 }

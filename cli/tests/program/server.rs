@@ -28,15 +28,20 @@ impl Server {
 
     /// Sends a request as it is, and returns the status and the body of the answer.
     pub fn send(&self, request: &str) -> (u16, String) {
+        let answer = self.answer(request);
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    }
+
+    /// Sends a request as it is, and returns the answer.
+    pub fn answer(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         // The server may have answered before it has read everything.
         let _ = stream.write_all(request.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {

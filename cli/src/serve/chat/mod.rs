@@ -10,12 +10,11 @@ mod sync;
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
 use serde_json::json;
 
 use super::Server;
@@ -28,11 +27,16 @@ pub use sync::Chat;
 /// The name of the model, where a client asks for one.
 const MODEL: &str = "verbale";
 
-pub fn routes() -> Router<Arc<Server>> {
-    Router::new().route("/v1/chat/completions", post(complete)).route("/v1/models", get(models))
-}
-
-async fn complete(
+/// Answers a request in the form of OpenAI's chat completions. The call is named by `X-Verbale-Call`, `user`, or `call.id`.
+#[utoipa::path(
+    post,
+    path = "/v1/chat/completions",
+    params(("X-Verbale-Call" = Option<String>, Header, description = "the id of the call")),
+    request_body = Value,
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
+pub async fn complete(
     State(server): State<Arc<Server>>,
     headers: HeaderMap,
     body: Result<Json<ChatRequest>, JsonRejection>,
@@ -75,7 +79,13 @@ async fn answer(
 }
 
 /// Lists the one model, for clients that look for it.
-async fn models(State(server): State<Arc<Server>>, headers: HeaderMap) -> Result<Response, ApiError> {
+#[utoipa::path(
+    get,
+    path = "/v1/models",
+    responses((status = 200, description = "done", body = Value)),
+    security(("call" = [])),
+)]
+pub async fn models(State(server): State<Arc<Server>>, headers: HeaderMap) -> Result<Response, ApiError> {
     server.access.check(Scope::Call, &headers)?;
     let model = json!({ "id": MODEL, "object": "model", "created": 0, "owned_by": MODEL });
     Ok((StatusCode::OK, Json(json!({ "object": "list", "data": [model] }))).into_response())

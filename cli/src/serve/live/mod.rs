@@ -4,9 +4,11 @@ mod answers;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use verbale::MessageWrapper;
 use verbale::call::{CallSession, Played, SpeechId, Utterance};
 use verbale::message::ToolCall;
@@ -33,6 +35,8 @@ pub struct LiveCall {
     /// What a client of `/v1/chat/completions` has of the call.
     pub chat: Mutex<Chat>,
     state: Arc<Mutex<State>>,
+    /// The time of the last message or request.
+    used: Mutex<Instant>,
     /// The number of the newest connection.
     connection: watch::Sender<u64>,
 }
@@ -61,7 +65,16 @@ impl LiveCall {
         });
         lock(&state).seen.extend(seen);
         let connection = watch::Sender::new(0);
-        Self { session, instance, outbox, tools, chat: Mutex::default(), state, connection }
+        Self {
+            session,
+            instance,
+            outbox,
+            tools,
+            chat: Mutex::default(),
+            state,
+            used: Mutex::new(Instant::now()),
+            connection,
+        }
     }
 
     /// Makes a connection the one of the call, in place of the one before. Returns its number, and the newest one.
@@ -94,9 +107,20 @@ impl LiveCall {
         {
             return Ok("the message was received before".to_owned());
         }
+        self.touch();
         let effect = self.carry_out(event_id, event)?;
         self.state().unstored.extend(event_id.map(str::to_owned));
         Ok(effect)
+    }
+
+    /// Notes that the call is used.
+    pub fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns whether the call was not used for this long, and is not answering.
+    pub fn is_idle(&self, limit: Duration) -> bool {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > limit && !self.is_answering()
     }
 
     /// Returns whether the call has an event with this id.

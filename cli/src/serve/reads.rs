@@ -1,0 +1,170 @@
+//! What programs read of a call over HTTP, live or from the log.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::IntoParams;
+use verbale::conversation::Conversation;
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
+
+use super::Server;
+use super::auth::Scope;
+use super::error::ApiError;
+use super::http::{Answer, call_id};
+use crate::turns::Turns;
+
+type Id = Path<String>;
+
+/// Returns the messages of a call. Those of a live call are the ones in memory.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
+pub async fn messages(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
+    server.access.check(Scope::Read, &headers)?;
+    let call_id = call_id(&id)?;
+    if let Some(call) = server.calls.get(&call_id) {
+        let records = call.session.conversation().read(MessagesManager::records);
+        return Ok(Json(json!({ "call": id, "state": "live", "messages": records })).into_response());
+    }
+    let call = server.log.read_call(&call_id).await?;
+    if call.is_empty() {
+        return Err(ApiError::no_call());
+    }
+    let state = if call.ended.is_some() { "ended" } else { "open" };
+    let reason = call.ended.as_ref().map(|ended| ended.reason.to_string());
+    Ok(Json(json!({ "call": id, "state": state, "reason": reason, "messages": call.records })).into_response())
+}
+
+/// Returns the facts of a call, and the acts whose outcome the caller was not told.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/memory",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
+pub async fn memory(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
+    server.access.check(Scope::Read, &headers)?;
+    let (conversation, _) = conversation(&server, &id).await?;
+    let facts: Vec<Value> =
+        conversation.facts().iter().map(|fact| json!({ "name": fact.slot(), "value": fact.value() })).collect();
+    let untold: Vec<Value> = conversation
+        .untold_acts()
+        .iter()
+        .map(|act| json!({ "tool_call_id": act.id().to_string(), "tool": act.name().to_string() }))
+        .collect();
+    Ok(Json(json!({ "call": id, "facts": facts, "untold": untold })).into_response())
+}
+
+/// Returns the metrics of a live call.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/metrics",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
+pub async fn metrics(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
+    server.access.check(Scope::Read, &headers)?;
+    let Some(call) = server.calls.get(&call_id(&id)?) else {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here"));
+    };
+    let metrics = call.session.conversation().metrics();
+    let answer = json!({
+        "call": id,
+        "turns": metrics.turns,
+        "barge_ins": metrics.barge_ins,
+        "tool_calls": metrics.tool_calls,
+        "model_switches": metrics.model_switches,
+        "summaries_applied": metrics.summaries_applied,
+        "input_tokens": metrics.usage.input_tokens,
+        "output_tokens": metrics.usage.output_tokens,
+        "response_gaps_ms": metrics.response_gaps_ms,
+        "first_tokens_ms": metrics.first_tokens_ms,
+        "text": metrics.to_string(),
+    });
+    Ok(Json(answer).into_response())
+}
+
+/// Returns the records of a call's turns, each with the message that has it.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/turns",
+    params(("id" = String, Path, description = "the id of the call")),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
+pub async fn turns(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
+    server.access.check(Scope::Read, &headers)?;
+    let (_, messages) = conversation(&server, &id).await?;
+    let turns: Vec<Value> = messages
+        .meta_messages()
+        .iter()
+        .map(MessageWrapper::message)
+        .filter_map(|message| Some((message, message.metadata().turn()?)))
+        .map(|(message, turn)| json!({ "message": message.id().to_string(), "seq": message.position().seq(), "turn": turn }))
+        .collect();
+    Ok(Json(json!({ "call": id, "turns": turns })).into_response())
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AskedPrompt {
+    /// The number of the turn, from 1; the last one by default.
+    turn: Option<u32>,
+}
+
+/// Returns the prompt of a turn's last request.
+#[utoipa::path(
+    get,
+    path = "/v1/calls/{id}/prompt",
+    params(("id" = String, Path, description = "the id of the call"), AskedPrompt),
+    responses((status = 200, description = "done", body = Value)),
+    security(("read" = [])),
+)]
+pub async fn prompt(
+    State(server): State<Arc<Server>>,
+    Path(id): Id,
+    Query(asked): Query<AskedPrompt>,
+    headers: HeaderMap,
+) -> Answer {
+    server.access.check(Scope::Read, &headers)?;
+    let (conversation, messages) = conversation(&server, &id).await?;
+    let turns = Turns::of(&messages);
+    let sent = turns.requests().filter(|sent| asked.turn.is_none_or(|turn| sent.turn.number == turn)).last();
+    let found = sent.and_then(|sent| Some((sent.turn.number, sent.sent_ms, conversation.prompt_at(sent.sent_ms)?)));
+    let Some((turn, sent_ms, (prompt, is_same))) = found else {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, "the call has no request of that turn in memory"));
+    };
+    let messages: Vec<Record> = prompt.messages.into_iter().map(Record::from).collect();
+    let answer = json!({
+        "call": id, "turn": turn, "sent_ms": sent_ms, "is_same": is_same, "system": prompt.system,
+        "late_system": prompt.late_system, "memory": prompt.memory, "messages": messages,
+    });
+    Ok(Json(answer).into_response())
+}
+
+/// Returns a call, and all of its messages.
+async fn conversation(server: &Server, id: &str) -> Result<(Conversation, MessagesManager<PlainMessage>), ApiError> {
+    let call_id = call_id(id)?;
+    if let Some(call) = server.calls.get(&call_id) {
+        let conversation = call.session.conversation().clone();
+        let messages = conversation.whole(&*server.log).await?;
+        return Ok((conversation, messages));
+    }
+    let call = server.log.read_call(&call_id).await?;
+    if call.is_empty() {
+        return Err(ApiError::no_call());
+    }
+    let messages = call.clone().restore();
+    Ok((Conversation::from_manager(call_id, call.restore()), messages))
+}
