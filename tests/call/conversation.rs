@@ -86,6 +86,7 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     conversation.edit(|edit| {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
+        edit.add_system("The office closes at six.").unwrap();
         let unknown = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
         assert_eq!(
             edit.set_data(&unknown, "ticket", 7).unwrap_err().kind(),
