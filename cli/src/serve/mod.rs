@@ -1,8 +1,9 @@
 //! `verbale serve`: calls for services in any language, over a socket a call.
 //!
-//! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live.rs` what they do to a call, `outbox.rs` what a
-//! client gets again when it reconnects. `calls.rs` opens and closes calls, `http.rs` has the other routes, `auth.rs` who may
-//! use them.
+//! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live/` what they do to a call, `outbox.rs` what a
+//! client gets again when it reconnects. `chat/` has the same calls as a model of OpenAI. `calls.rs` opens and closes calls,
+//! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `openapi.rs` the document about them. `auth.rs` says who
+//! may use them, `limits.rs` and `connections.rs` how much and how fast.
 
 mod arguments;
 mod auth;

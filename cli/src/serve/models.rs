@@ -1,5 +1,7 @@
 //! [`Models`]: the model at AWS, or one in this process that repeats what it hears. Only the client differs.
 
+use std::time::Duration;
+
 use aws_config::SdkConfig;
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::Builder;
@@ -49,7 +51,10 @@ impl Models {
     }
 }
 
-/// Repeats the last words. The words `use TOOL {"key": "value"}` call a tool, and its result is read out.
+/// The longest wait of the fake model.
+const MAX_WAIT_S: u64 = 30;
+
+/// Repeats the last words, after 3 s if they have `wait 3`. The words `use TOOL {"key": "value"}` call a tool, and its result is read out.
 fn answer(request: &ReceivedRequest) -> ScriptedReply {
     if !request.is_streaming() {
         return ScriptedReply::text("The caller spoke with the assistant.");
@@ -65,7 +70,9 @@ fn answer(request: &ReceivedRequest) -> ScriptedReply {
         let id = super::unique_id(SystemClock.now_ms());
         return ScriptedReply::text("One moment. ").tool_call(id, name, arguments);
     }
+    let wait_s = words.rsplit_once("wait ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0);
     ScriptedReply::text(format!("You said: {} What else?", sentence(words)))
+        .first_token_after(Duration::from_secs(MAX_WAIT_S.min(wait_s)))
 }
 
 /// Returns a text with a full stop, if it has no other end.

@@ -1,8 +1,13 @@
 //! `/v1/chat/completions` of `verbale serve`, as a client with a list of messages uses it.
 
-use serde_json::{Value, json};
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
 
-use crate::server::Server;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::server::{PATIENCE, Server};
 
 /// A client that keeps the list.
 struct Client<'a> {
@@ -110,6 +115,33 @@ fn heard_is_what_the_client_kept_of_an_answer() {
     let answers: Vec<Value> = client.logged().into_iter().filter(|m| m["message"]["role"] == "assistant").collect();
     let heard: Vec<_> = answers.iter().map(|answer| &answer["message"]["heard"]["contents"]).collect();
     assert_eq!(heard, [&json!(["You said: Tell me"]), &json!([]), &Value::Null, &Value::Null], "{answers:?}");
+}
+
+#[test]
+fn client_that_leaves_stops_the_model_and_may_ask_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = Client::new(&server, "one");
+    assert_eq!(text(&client.say("Hello.")), "You said: Hello. What else?");
+    client.messages.push(json!({ "role": "user", "content": "Please wait 5" }));
+    let body = client.body().to_string();
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let head = format!("POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\n", server.address);
+    let length = body.len();
+    let rest = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all((head + &rest).as_bytes()).unwrap();
+    let turns = || server.request("GET", "/v1/calls/one/metrics", "", "").1;
+    while !turns().contains("\"turns\":2") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(stream);
+    let until = Instant::now() + PATIENCE;
+    while !server.request("GET", "/v1/calls/one/turns", "", "").1.contains("\"end\":\"interrupted\"") {
+        assert!(Instant::now() < until, "the model is not stopped");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(text(&client.ask()), "You said: Please wait 5. What else?");
+    assert_eq!(client.logged_text().matches("\"Please wait 5\"").count(), 1);
 }
 
 #[test]
