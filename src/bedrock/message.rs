@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 use super::attachment::{Attachment, document_text, media_text};
 use super::error::BedrockError;
 use super::tool::{tool_result, tool_use};
-use crate::message::{Content, Message, MessageWrapper, Role, is_blank};
+use crate::message::{Content, Message, MessageWrapper, Role};
 
 /// A message of a conversation on Amazon Bedrock. Its raw type is the SDK's
 /// [`Message`](aws_sdk_bedrockruntime::types::Message).
@@ -78,12 +78,6 @@ impl DerefMut for BedrockMessage {
 }
 
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
-    // Most messages are one text.
-    if let [Content::Text(text)] = &**message.contents()
-        && !is_blank(text)
-    {
-        return Ok(vec![ContentBlock::Text(text.as_str().to_owned())]);
-    }
     let mut blocks = Vec::with_capacity(message.contents().len());
     let (mut calls, mut results) = (0, 0);
     let mut has_documents = false;

@@ -267,9 +267,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns `true` if an assistant message is in the window unchanged.
     fn is_shown_whole(&self, message: &Message) -> bool {
         let contents = message.contents();
-        let is_in_order = || contents.is_sorted_by_key(|content| content.as_tool_call().is_some());
-        let is_shown = || contents.iter().all(|content| self.is_shown(content)) && is_in_order();
-        message.heard().is_none() && (matches!(**contents, [Content::Text(_)]) || is_shown())
+        message.heard().is_none()
+            && contents.iter().all(|content| self.is_shown(content))
+            && contents.is_sorted_by_key(|content| content.as_tool_call().is_some())
     }
 
     /// Iterates over the contents of an assistant message that are in the window.

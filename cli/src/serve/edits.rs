@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
@@ -16,9 +15,7 @@ use verbale::{Attribute, MessageId};
 use super::Server;
 use super::auth::Scope;
 use super::error::ApiError;
-use super::http::{Answer, call_id};
-
-type Body<T> = Result<Json<T>, JsonRejection>;
+use super::request::{Answer, Body, body, live};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,9 +36,9 @@ pub async fn system(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    body: Body<System>,
+    given: Body<System>,
 ) -> Answer {
-    let System { text } = allowed(&server, &headers, body, "`{\"text\": \"...\"}`")?;
+    let System { text } = allowed(&server, &headers, given, "`{\"text\": \"...\"}`")?;
     let message = edit(&server, &id, |edit| edit.add_system(text.as_str()))?;
     Ok(Json(json!({ "call": id, "message": message.to_string() })).into_response())
 }
@@ -67,10 +64,10 @@ pub async fn data(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    body: Body<Data>,
+    given: Body<Data>,
 ) -> Answer {
     let Data { message, key, value } =
-        allowed(&server, &headers, body, "`{\"message\": \"ID\", \"key\": \"...\", \"value\": ...}`")?;
+        allowed(&server, &headers, given, "`{\"message\": \"ID\", \"key\": \"...\", \"value\": ...}`")?;
     let message = message_id(&message)?;
     let before = edit(&server, &id, |edit| edit.set_data(&message, key, value))?;
     Ok(Json(json!({ "call": id, "before": before })).into_response())
@@ -96,10 +93,10 @@ pub async fn attributes(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    body: Body<Mark>,
+    given: Body<Mark>,
 ) -> Answer {
     let Mark { message, attribute } =
-        allowed(&server, &headers, body, "`{\"message\": \"ID\", \"attribute\": \"hardcoded\"}`")?;
+        allowed(&server, &headers, given, "`{\"message\": \"ID\", \"attribute\": \"hardcoded\"}`")?;
     let message = message_id(&message)?;
     let all = [Attribute::Hardcoded, Attribute::LlmInterrupted, Attribute::SpeechInterrupted];
     let known = all.into_iter().find(|known| known.to_string() == attribute);
@@ -109,10 +106,9 @@ pub async fn attributes(
 }
 
 /// Returns the body of a request that may change a call.
-fn allowed<T>(server: &Server, headers: &HeaderMap, body: Body<T>, form: &str) -> Result<T, ApiError> {
+fn allowed<T>(server: &Server, headers: &HeaderMap, given: Body<T>, form: &str) -> Result<T, ApiError> {
     server.access.check(Scope::Call, headers)?;
-    let Json(body) = body.map_err(|error| ApiError::new(error.status(), format!("the body is {form}")))?;
-    Ok(body)
+    body(given, format!("the body is {form}"))
 }
 
 fn edit<T>(
@@ -120,9 +116,7 @@ fn edit<T>(
     id: &str,
     change: impl FnOnce(&mut Edit<'_>) -> Result<T, ConversationError>,
 ) -> Result<T, ApiError> {
-    let Some(call) = server.calls.get(&call_id(id)?) else {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here"));
-    };
+    let call = live(server, id)?;
     call.touch();
     call.session.conversation().edit(change).map_err(|error| match error.kind() {
         ConversationErrorKind::NotFound => ApiError::new(StatusCode::NOT_FOUND, error),

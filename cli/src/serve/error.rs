@@ -34,6 +34,10 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "there is no such call")
     }
 
+    pub fn not_live() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "the call is not live here")
+    }
+
     pub fn of_log(error: &LogError) -> Self {
         let status = match error.kind() {
             LogErrorKind::Invalid => StatusCode::BAD_REQUEST,

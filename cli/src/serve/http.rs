@@ -1,7 +1,6 @@
 //! The HTTP interface: everything but the socket of a call.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
@@ -14,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
-use verbale::log::{CallChange, CallId, CallQuery, Cursor, Day, LogErrorKind, Tenant};
+use verbale::log::{CallChange, CallQuery, Cursor, Day, LogErrorKind, Tenant};
 
 use super::Server;
 use super::auth::Scope;
@@ -22,10 +21,8 @@ use super::chat;
 use super::error::ApiError;
 use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
+use super::request::{Answer, Body, body, call_id};
 use super::{edits, openapi, reads, socket, telemetry};
-
-/// An answer of the interface, or why there is none.
-pub type Answer = Result<Response, ApiError>;
 
 /// Returns the routes, and the document about them.
 pub fn router(server: Arc<Server>) -> Router {
@@ -136,11 +133,10 @@ async fn open(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    body: Result<Json<Start>, axum::extract::rejection::JsonRejection>,
+    given: Body<Start>,
 ) -> Answer {
     server.access.check(Scope::Call, &headers)?;
-    let Json(start) =
-        body.map_err(|error| ApiError::new(error.status(), "the body is not that of `start`, without its type"))?;
+    let start = body(given, "the body is not that of `start`, without its type")?;
     if server.is_draining() {
         return Err(ApiError::busy("the server is stopping; open the call at another one"));
     }
@@ -178,7 +174,7 @@ async fn close(
     let reason = body.map_or_else(hangup, |Json(close)| close.reason);
     match server.calls.close(&call_id(&id)?, &reason).await? {
         true => Ok(Json(json!({ "call": id, "reason": reason })).into_response()),
-        false => Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here")),
+        false => Err(ApiError::not_live()),
     }
 }
 
@@ -288,12 +284,6 @@ async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, header
 )]
 async fn drain(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Admin, &headers)?;
-    server.is_draining.store(true, Ordering::Release);
-    let drained = server.calls.drain().await;
+    let drained = server.drain().await;
     Ok(Json(json!({ "closed": drained.closed.len(), "is_complete": drained.is_complete() })).into_response())
-}
-
-/// Reads the id of a call.
-pub fn call_id(id: &str) -> Result<CallId, ApiError> {
-    CallId::new(id).map_err(ApiError::invalid)
 }

@@ -2,8 +2,8 @@
 //!
 //! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live/` what they do to a call, `outbox.rs` what a
 //! client gets again when it reconnects. `chat/` has the same calls as a model of OpenAI. `calls.rs` opens and closes calls,
-//! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `openapi.rs` the document about them. `auth.rs` says who
-//! may use them, `limits.rs` and `connections.rs` how much and how fast.
+//! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `request.rs` what they share, `openapi.rs` the document
+//! about them. `auth.rs` says who may use them, `limits.rs` and `connections.rs` how much and how fast.
 
 mod arguments;
 mod auth;
@@ -21,6 +21,7 @@ mod openapi;
 mod outbox;
 pub mod protocol;
 mod reads;
+mod request;
 mod socket;
 mod telemetry;
 mod tools;
@@ -35,6 +36,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use verbale::MessageId;
+use verbale::call::Drained;
 use verbale::clock::{IdSource, SystemIds};
 use verbale::log::{LogWriter, Spool, SpoolSettings, WriterSettings};
 
@@ -88,6 +90,12 @@ impl Server {
         let mut sockets = self.sockets.subscribe();
         // Connections that clients keep open do not hold the process up.
         let _ = timeout(GOODBYE, sockets.wait_for(|sockets| *sockets == 0)).await;
+    }
+
+    /// Closes all calls and takes no new ones.
+    async fn drain(&self) -> Drained {
+        self.is_draining.store(true, Ordering::Release);
+        self.calls.drain().await
     }
 
     fn is_draining(&self) -> bool {
@@ -153,8 +161,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     let idle = tokio::spawn(close_idle(server.clone(), Duration::from_secs(arguments.idle_s)));
     stop.await;
     idle.abort();
-    server.is_draining.store(true, Ordering::Release);
-    let drained = server.calls.drain().await;
+    let drained = server.drain().await;
     note(&drained.to_string());
     server.sockets_are_closed().await;
     // Fails if the server has ended by itself.

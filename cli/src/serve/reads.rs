@@ -10,12 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 use verbale::conversation::Conversation;
+use verbale::log::{CallId, LoggedCall};
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
 
 use super::Server;
 use super::auth::Scope;
 use super::error::ApiError;
-use super::http::{Answer, call_id};
+use super::request::{Answer, call_id, live};
 use crate::turns::Turns;
 
 type Id = Path<String>;
@@ -35,10 +36,7 @@ pub async fn messages(State(server): State<Arc<Server>>, Path(id): Id, headers: 
         let records = call.session.conversation().read(MessagesManager::records);
         return Ok(Json(json!({ "call": id, "state": "live", "messages": records })).into_response());
     }
-    let call = server.log.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(ApiError::no_call());
-    }
+    let call = stored(&server, &call_id).await?;
     let state = if call.ended.is_some() { "ended" } else { "open" };
     let reason = call.ended.as_ref().map(|ended| ended.reason.to_string());
     Ok(Json(json!({ "call": id, "state": state, "reason": reason, "messages": call.records })).into_response())
@@ -54,7 +52,7 @@ pub async fn messages(State(server): State<Arc<Server>>, Path(id): Id, headers: 
 )]
 pub async fn memory(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let (conversation, _) = conversation(&server, &id).await?;
+    let Found { conversation, .. } = find(&server, &id).await?;
     let facts: Vec<Value> =
         conversation.facts().iter().map(|fact| json!({ "name": fact.slot(), "value": fact.value() })).collect();
     let untold: Vec<Value> = conversation
@@ -75,10 +73,7 @@ pub async fn memory(State(server): State<Arc<Server>>, Path(id): Id, headers: He
 )]
 pub async fn metrics(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let Some(call) = server.calls.get(&call_id(&id)?) else {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, "the call is not live here"));
-    };
-    let metrics = call.session.conversation().metrics();
+    let metrics = live(&server, &id)?.session.conversation().metrics();
     let answer = json!({
         "call": id,
         "turns": metrics.turns,
@@ -105,14 +100,18 @@ pub async fn metrics(State(server): State<Arc<Server>>, Path(id): Id, headers: H
 )]
 pub async fn turns(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let (_, messages) = conversation(&server, &id).await?;
-    let turns: Vec<Value> = messages
-        .meta_messages()
-        .iter()
-        .map(MessageWrapper::message)
-        .filter_map(|message| Some((message, message.metadata().turn()?)))
-        .map(|(message, turn)| json!({ "message": message.id().to_string(), "seq": message.position().seq(), "turn": turn }))
-        .collect();
+    let turns: Vec<Value> = find(&server, &id)
+        .await?
+        .read_all(&server, |manager| {
+            let messages = manager.meta_messages().iter().map(MessageWrapper::message);
+            let turns = messages.filter_map(|message| Some((message, message.metadata().turn()?)));
+            turns
+            .map(|(message, turn)| {
+                json!({ "message": message.id().to_string(), "seq": message.position().seq(), "turn": turn })
+            })
+            .collect()
+        })
+        .await?;
     Ok(Json(json!({ "call": id, "turns": turns })).into_response())
 }
 
@@ -138,11 +137,12 @@ pub async fn prompt(
     headers: HeaderMap,
 ) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let (conversation, messages) = conversation(&server, &id).await?;
-    let turns = Turns::of(&messages);
+    let found = find(&server, &id).await?;
+    let turns = found.read_all(&server, Turns::of).await?;
     let sent = turns.requests().filter(|sent| asked.turn.is_none_or(|turn| sent.turn.number == turn)).last();
-    let found = sent.and_then(|sent| Some((sent.turn.number, sent.sent_ms, conversation.prompt_at(sent.sent_ms)?)));
-    let Some((turn, sent_ms, (prompt, is_same))) = found else {
+    let rebuilt =
+        sent.and_then(|sent| Some((sent.turn.number, sent.sent_ms, found.conversation.prompt_at(sent.sent_ms)?)));
+    let Some((turn, sent_ms, (prompt, is_same))) = rebuilt else {
         return Err(ApiError::new(StatusCode::NOT_FOUND, "the call has no request of that turn in memory"));
     };
     let messages: Vec<Record> = prompt.messages.into_iter().map(Record::from).collect();
@@ -153,18 +153,36 @@ pub async fn prompt(
     Ok(Json(answer).into_response())
 }
 
-/// Returns a call, and all of its messages.
-async fn conversation(server: &Server, id: &str) -> Result<(Conversation, MessagesManager<PlainMessage>), ApiError> {
+/// A call, live or from the log.
+struct Found {
+    conversation: Conversation,
+    is_live: bool,
+}
+
+impl Found {
+    /// Reads all messages. Those that a live call no longer has in memory come from the log.
+    async fn read_all<T>(
+        &self,
+        server: &Server,
+        read: impl FnOnce(&MessagesManager<PlainMessage>) -> T,
+    ) -> Result<T, ApiError> {
+        match self.is_live {
+            true => Ok(read(&self.conversation.whole(&*server.log).await?)),
+            false => Ok(self.conversation.read(read)),
+        }
+    }
+}
+
+async fn find(server: &Server, id: &str) -> Result<Found, ApiError> {
     let call_id = call_id(id)?;
     if let Some(call) = server.calls.get(&call_id) {
-        let conversation = call.session.conversation().clone();
-        let messages = conversation.whole(&*server.log).await?;
-        return Ok((conversation, messages));
+        return Ok(Found { conversation: call.session.conversation().clone(), is_live: true });
     }
-    let call = server.log.read_call(&call_id).await?;
-    if call.is_empty() {
-        return Err(ApiError::no_call());
-    }
-    let messages = call.clone().restore();
-    Ok((Conversation::from_manager(call_id, call.restore()), messages))
+    let call = stored(server, &call_id).await?;
+    Ok(Found { conversation: Conversation::from_manager(call_id, call.restore()), is_live: false })
+}
+
+async fn stored(server: &Server, call_id: &CallId) -> Result<LoggedCall, ApiError> {
+    let call = server.log.read_call(call_id).await?;
+    if call.is_empty() { Err(ApiError::no_call()) } else { Ok(call) }
 }

@@ -11,7 +11,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use super::Server;
 use super::auth::Scope;
-use super::http::Answer;
+use super::request::Answer;
 
 pub struct Telemetry(PrometheusHandle);
 

@@ -30,22 +30,21 @@ impl<'a, O: Write> Writer<'a, O> {
         // Most messages are one text.
         if let ([Content::Text(text)], None, None) = (&**message.contents(), message.heard(), &self.format.transformer)
         {
-            self.start(tag)?;
-            self.put(&self.format.prefix)?;
-            self.escaped(text, &[])?;
-            return self.put(&self.format.postfix);
+            return self.said(tag, &[Cow::Borrowed(text)]);
         }
         let contents = message.heard_contents();
         let mut said: Vec<Cow<'_, str>> = Vec::with_capacity(contents.len());
         for content in contents.iter() {
             let text: Cow<'_, str> = match content {
                 Content::ToolCall(tool_call) => {
-                    self.said(tag, &mut said)?;
+                    self.said(tag, &said)?;
+                    said.clear();
                     self.line(&tags.call, &call(tool_call))?;
                     continue;
                 }
                 Content::ToolResult(answer) => {
-                    self.said(tag, &mut said)?;
+                    self.said(tag, &said)?;
+                    said.clear();
                     self.line(&tags.result, &result(answer))?;
                     continue;
                 }
@@ -57,7 +56,7 @@ impl<'a, O: Write> Writer<'a, O> {
                 None => text,
             });
         }
-        self.said(tag, &mut said)
+        self.said(tag, &said)
     }
 
     fn line(&mut self, tag: &str, text: &str) -> fmt::Result {
@@ -66,13 +65,13 @@ impl<'a, O: Write> Writer<'a, O> {
         self.escaped(text, &[])
     }
 
-    /// Writes the collected texts on one line, if there are any, and clears them.
-    fn said(&mut self, tag: &str, texts: &mut Vec<Cow<'_, str>>) -> fmt::Result {
+    /// Writes texts on one line, if there are any.
+    fn said(&mut self, tag: &str, texts: &[Cow<'_, str>]) -> fmt::Result {
         if texts.is_empty() {
             return Ok(());
         }
         self.start(tag)?;
-        let mut rest = texts.as_slice();
+        let mut rest = texts;
         while let [text, following @ ..] = rest {
             self.put(&self.format.prefix)?;
             self.escaped(text, following)?;
@@ -82,7 +81,6 @@ impl<'a, O: Write> Writer<'a, O> {
             }
             rest = following;
         }
-        texts.clear();
         Ok(())
     }
 

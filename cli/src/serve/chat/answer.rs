@@ -1,7 +1,7 @@
 //! The answer to a request: pieces of text and tool calls, as the call has them, in the form of OpenAI's interface.
 
 use std::convert::Infallible;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -150,7 +150,7 @@ impl Follower {
     }
 
     fn chat<T>(&self, act: impl FnOnce(&mut super::Chat, &Asked) -> T) -> T {
-        act(&mut self.call.chat.lock().unwrap_or_else(PoisonError::into_inner), &self.asked)
+        act(&mut self.call.chat(), &self.asked)
     }
 }
 

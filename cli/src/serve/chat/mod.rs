@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -20,6 +19,7 @@ use serde_json::json;
 use super::Server;
 use super::auth::Scope;
 use super::error::ApiError;
+use super::request::{Answer, Body, body};
 use answer::Form;
 use request::ChatRequest;
 pub use sync::Chat;
@@ -36,12 +36,8 @@ const MODEL: &str = "verbale";
     responses((status = 200, description = "done", body = Value)),
     security(("call" = [])),
 )]
-pub async fn complete(
-    State(server): State<Arc<Server>>,
-    headers: HeaderMap,
-    body: Result<Json<ChatRequest>, JsonRejection>,
-) -> Response {
-    match answer(server, headers, body).await {
+pub async fn complete(State(server): State<Arc<Server>>, headers: HeaderMap, given: Body<ChatRequest>) -> Response {
+    match answer(server, headers, given).await {
         Ok(response) => response,
         Err(ApiError { status, text }) => {
             let kind = if status.is_server_error() { "server_error" } else { "invalid_request_error" };
@@ -51,14 +47,9 @@ pub async fn complete(
     }
 }
 
-async fn answer(
-    server: Arc<Server>,
-    headers: HeaderMap,
-    body: Result<Json<ChatRequest>, JsonRejection>,
-) -> Result<Response, ApiError> {
+async fn answer(server: Arc<Server>, headers: HeaderMap, given: Body<ChatRequest>) -> Answer {
     server.access.check(Scope::Call, &headers)?;
-    let Json(request) =
-        body.map_err(|error| ApiError::new(error.status(), "the body is not that of OpenAI's chat completions"))?;
+    let request = body(given, "the body is not that of OpenAI's chat completions")?;
     if server.is_draining() {
         return Err(ApiError::busy("the server is stopping; ask another one"));
     }
@@ -85,7 +76,7 @@ async fn answer(
     responses((status = 200, description = "done", body = Value)),
     security(("call" = [])),
 )]
-pub async fn models(State(server): State<Arc<Server>>, headers: HeaderMap) -> Result<Response, ApiError> {
+pub async fn models(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Call, &headers)?;
     let model = json!({ "id": MODEL, "object": "model", "created": 0, "owned_by": MODEL });
     Ok((StatusCode::OK, Json(json!({ "object": "list", "data": [model] }))).into_response())

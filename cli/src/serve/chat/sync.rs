@@ -1,7 +1,7 @@
 //! [`take`]: brings a call up to a client's list of messages, and asks for the answer.
 
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use verbale::message::ToolName;
 
@@ -47,7 +47,7 @@ pub struct Asked {
 /// Returns an error if there is nothing to answer, or if a tool is invalid.
 pub fn take(opened: &Opened, tools: Vec<ToolDefinition>, list: &List) -> Result<Asked, ApiError> {
     let call = &opened.call;
-    let mut chat = call.chat.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut chat = call.chat();
     chat.number += 1;
     if !chat.key.is_empty() && chat.key == list.key() {
         return chat.again(call);

@@ -33,7 +33,7 @@ pub struct LiveCall {
     pub outbox: Arc<Outbox>,
     pub tools: Arc<ClientTools>,
     /// What a client of `/v1/chat/completions` has of the call.
-    pub chat: Mutex<Chat>,
+    chat: Mutex<Chat>,
     state: Arc<Mutex<State>>,
     /// The time of the last message or request.
     used: Mutex<Instant>,
@@ -111,6 +111,11 @@ impl LiveCall {
         let effect = self.carry_out(event_id, event)?;
         self.state().unstored.extend(event_id.map(str::to_owned));
         Ok(effect)
+    }
+
+    /// Returns what a client of `/v1/chat/completions` has of the call.
+    pub fn chat(&self) -> MutexGuard<'_, Chat> {
+        self.chat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that the call is used.
