@@ -69,7 +69,7 @@ fn directory_store_follows_the_model() {
 #[test]
 fn dynamodb_store_follows_the_model() {
     let table = block_on(dynamodb::table());
-    check(48, &table.store());
-    check(48, &Cached::new(table.store(), 35));
+    check(24, &table.store());
+    check(24, &Cached::new(table.store(), 35));
     assert_eq!(block_on(table.used_items()), []);
 }

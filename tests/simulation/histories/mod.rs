@@ -20,7 +20,7 @@ use super::seeds::{self, History};
 use trace::Trace;
 use world::World;
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 300;
 
 impl History for Trace {
     fn tally(&self) -> BTreeMap<String, u64> {
