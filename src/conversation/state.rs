@@ -163,16 +163,23 @@ impl Conversation {
         result
     }
 
+    /// Returns how durable everything is that was submitted to the log until now, if the conversation is logged.
+    ///
+    /// An observer learns of changes by [`LogLevel`](crate::turn::CallEvent::LogLevel). When it runs, more may have been
+    /// submitted: who tells others that something is stored asks here first. A call that another process has taken over
+    /// is never [`Stored`](Durability::Stored) again.
+    pub fn log_level(&self) -> Option<Durability> {
+        self.state().core.log_level()
+    }
+
     /// Reports each change of the level of the writer's records, until the writer is dropped.
     pub(super) fn observe_level(&self, writer: &CallWriter) {
         let Ok(runtime) = Handle::try_current() else { return };
         let (mut level, conversation) = (writer.level(), self.downgrade());
         runtime.spawn(async move {
-            let mut known = Durability::Stored;
             while level.changed().await.is_ok() {
                 let durability = *level.borrow_and_update();
-                let Some(conversation) = conversation.upgrade().filter(|_| durability != known) else { continue };
-                known = durability;
+                let Some(conversation) = conversation.upgrade() else { return };
                 conversation.with(|core| core.events.push(CallEvent::LogLevel { durability }));
             }
         });

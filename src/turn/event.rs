@@ -177,9 +177,11 @@ pub enum CallEvent {
         is_complete: bool,
     },
     /// The durability of the call's accepted records changed. The least durable record decides. Records that became
-    /// [dead letters](crate::log::DeadLetter) do not count.
+    /// [dead letters](crate::log::DeadLetter) do not count, but a call that another process has taken over is never
+    /// [`Stored`](Durability::Stored) again.
     LogLevel {
-        /// The level. [`Stored`](Durability::Stored) means that the log has everything that was submitted.
+        /// The level. [`Stored`](Durability::Stored) means that the log has everything that was submitted before the
+        /// event; [`log_level`](crate::conversation::Conversation::log_level) says whether more was submitted since.
         durability: Durability,
     },
     /// The call ended.

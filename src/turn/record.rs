@@ -115,7 +115,7 @@ impl Core {
     }
 
     /// Returns how durable the changes until now are, if the conversation is logged.
-    fn log_level(&self) -> Option<Durability> {
+    pub(crate) fn log_level(&self) -> Option<Durability> {
         Some(*self.writer.as_ref()?.level().borrow())
     }
 

@@ -311,6 +311,7 @@ async fn another_process_continues_the_call() {
     pass(1_000).await;
     old.say("One more").ok();
     assert!(old.conversation().not_logged().is_some());
+    assert_eq!(old.conversation().log_level(), Some(Durability::Accepted), "what was refused is not stored");
     let closed = new.close("hangup", Duration::from_secs(5)).await.unwrap();
     assert!(closed.unstored.is_empty());
     assert_eq!(log.read_call(&id()).await.unwrap().records, records(&new));
@@ -332,6 +333,23 @@ impl Levels {
     fn take(&self) -> Vec<Durability> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_are_not_stored_before_the_log_has_them() {
+    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    tokio::spawn(task);
+    let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+    let call = builder(&Scripted::new([])).log(handle).open().unwrap();
+    pass(5_000).await;
+    for words in ["How are you?", "Are you there?"] {
+        assert_eq!(call.conversation().log_level(), Some(Durability::Stored));
+        call.caller_said(words).unwrap();
+        // The writer's task has not run yet.
+        assert_eq!(call.conversation().log_level(), Some(Durability::Accepted));
+        pass(60_000).await;
+    }
+    assert_eq!(call.conversation().log_level(), Some(Durability::Stored));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! [`Calls`]: the live calls of the server.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use verbale::call::{CallHost, CallSettings, Closed, Drained};
@@ -89,7 +89,7 @@ impl Calls {
             return Err(ApiError::busy("the server has as many calls as it may have; try another one, or later"));
         }
         let header = self.header(call_id, start)?;
-        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), state: Arc::default() });
+        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), call: OnceLock::new() });
         let tools = Arc::new(ClientTools::new(events.outbox.clone()));
         let mut builder = self.models.call().observer(events.clone());
         if let Some(system) = start.system.as_ref().or(self.system.as_ref()) {
@@ -103,7 +103,9 @@ impl Calls {
         }
         let hosted = self.host.open_or_resume(header, OPEN_TIMEOUT, || builder).await.map_err(failed)?;
         let instance = super::unique_id(SystemClock.now_ms());
-        let call = Arc::new(LiveCall::new(hosted.session, instance, &events, tools));
+        let call = Arc::new(LiveCall::new(hosted.session, instance, events.outbox.clone(), tools));
+        // Nobody else has set it.
+        let _ = events.call.set(Arc::downgrade(&call));
         self.live().insert(call_id.clone(), call.clone());
         if hosted.is_resumed {
             // Words that the process before did not answer.
@@ -134,6 +136,7 @@ impl Calls {
     /// Closes a live call and tells its client. Returns whether it was live.
     pub async fn close(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
         let Some(call) = self.get(call_id) else { return Ok(false) };
+        call.begin_closing();
         let closed = self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
         self.live().remove(call_id);
         call.end(reason, false, closed.is_some_and(|closed| is_stored(&closed)));
@@ -142,6 +145,7 @@ impl Calls {
 
     /// Closes all calls and stores everything. Their clients learn that another server can continue them.
     pub async fn drain(&self) -> Drained {
+        self.live().values().for_each(|call| call.begin_closing());
         let drained = self.host.drain(CLOSE_TIMEOUT).await;
         let stored: HashSet<&CallId> =
             drained.closed.iter().filter(|(_, closed)| is_stored(closed)).map(|(call_id, _)| call_id).collect();

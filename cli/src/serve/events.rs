@@ -1,18 +1,19 @@
 //! [`Events`]: what happens in a call, as messages for its client.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, OnceLock, Weak};
 
 use verbale::conversation::{CallEvent, MetricsObserver, Observer, ToolOutcome};
 use verbale::log::{CallId, Durability};
 
-use super::live::{State, lock};
+use super::live::LiveCall;
 use super::outbox::Outbox;
 use super::protocol::ServerEvent;
 
 /// Passes the events of a call on to its client.
 pub struct Events {
     pub outbox: Arc<Outbox>,
-    pub state: Arc<Mutex<State>>,
+    /// The call, once it is open.
+    pub call: OnceLock<Weak<LiveCall>>,
 }
 
 impl Observer for Events {
@@ -31,8 +32,8 @@ impl Observer for Events {
             }
             CallEvent::SummaryEnded { .. } => ServerEvent::Summarized {},
             CallEvent::LogLevel { durability } => {
-                if *durability == Durability::Stored {
-                    self.outbox.stored(std::mem::take(&mut lock(&self.state).unstored));
+                if let Some(call) = self.call.get().and_then(Weak::upgrade) {
+                    call.tell_stored();
                 }
                 let level = match durability {
                     Durability::Stored => "stored",

@@ -6,6 +6,7 @@ use aws_config::SdkConfig;
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::Builder;
 use serde_json::Value;
+use tokio::time::sleep;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::CallBuilder;
 use verbale::clock::{Clock, SystemClock};
@@ -24,9 +25,17 @@ pub struct Models {
 }
 
 impl Models {
-    /// Returns models on a fake Bedrock.
+    /// Returns models on a fake Bedrock. Needs a runtime.
     pub fn fake() -> Self {
         let bedrock = FakeBedrock::answering(answer);
+        let fake = bedrock.clone();
+        // The fake keeps what it has received, for tests.
+        tokio::spawn(async move {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                drop(fake.take_requests());
+            }
+        });
         let model = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
         Self::of(turn_client(bedrock.sdk_config()), summary_client(bedrock.sdk_config()), model)
     }

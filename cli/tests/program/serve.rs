@@ -294,6 +294,46 @@ async fn server_that_stops_hands_its_calls_over() {
     assert_eq!(texts, "You said: Are you back? What else?");
 }
 
+/// A client may forget what it is told to be stored, also while the server stops.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_stopping_server_calls_stored_is_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &["--log", "embedded:db"]);
+    let id = server.child.id().to_string();
+    let words = |number: u32| format!("This is sentence {number}.");
+    let mut calls = tokio::task::JoinSet::new();
+    for call in 0..8 {
+        let mut client = Client::new(&format!("call-{call}"));
+        client.connect(&server).await;
+        calls.spawn(async move {
+            // Each sentence follows the one before at once, so that some meet a call that is being closed.
+            while client.socket.is_some() {
+                let number = client.numbers + 1;
+                client.send(json!({ "type": "caller_said", "text": words(number), "reply": false })).await;
+                while let Some(message) = client.receive().await {
+                    if message["event_id"] == format!("e{number}") {
+                        break;
+                    }
+                }
+            }
+            client
+        });
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let clients = calls.join_all().await;
+    assert!(server.child.wait().unwrap().success());
+    let next = Server::start(folder.path(), &["--log", "embedded:db"]);
+    for client in clients {
+        let (status, body) = next.request("GET", &format!("/v1/calls/{}", client.call), "", "");
+        assert_eq!(status, 200, "{body}");
+        let stored = (1..=client.numbers).filter(|number| !client.unstored.contains_key(number));
+        let lost: Vec<u32> = stored.filter(|number| body.matches(&words(*number)).count() != 1).collect();
+        assert!(lost.is_empty(), "call {}, {lost:?} of {} sentences", client.call, client.numbers);
+    }
+}
+
 #[test]
 fn program_reads_and_edits_a_live_call_and_reads_a_closed_one() {
     let folder = tempfile::tempdir().unwrap();

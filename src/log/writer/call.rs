@@ -208,7 +208,7 @@ impl CallState {
             (true, true) => Durability::Stored,
         };
         for handle in &self.handles {
-            handle.level.send_if_modified(|known| std::mem::replace(known, level) != level);
+            handle.publish_level(level);
         }
     }
 

@@ -102,6 +102,7 @@ impl CallWriter {
         if records.is_empty() {
             return Ok(submitted);
         }
+        self.call.begin_submission();
         let count = records.len() as u64;
         self.shared.count(|status| (status.accepted, status.queued) = (status.accepted + count, status.queued + count));
         if self.commands.send(Command::Records(self.call.clone(), records)).is_err() {

@@ -26,6 +26,9 @@ impl WriterTask {
                 self.schedule(&key_of(&call.lease), Duration::ZERO);
             }
             Command::Records(call, records) => {
+                if !records.is_empty() {
+                    call.end_submission();
+                }
                 self.state_of(&call);
                 for sized in records {
                     self.add_record(&call, sized);

@@ -137,6 +137,8 @@ pub(super) struct CallShared {
     pub refusal: OnceLock<LogError>,
     /// The level of the call's least durable record.
     pub level: watch::Sender<Durability>,
+    /// The submissions that the task has not received.
+    pub submitted: AtomicUsize,
     /// The first message of the reply that is being generated or played. This message and later ones will change again.
     pub open_from: Mutex<Option<Position>>,
     /// The spans that the call was resumed with.
@@ -145,9 +147,30 @@ pub(super) struct CallShared {
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
-        let (left_out, bytes, receipts, refusal, open_from, spans) = Default::default();
+        let (left_out, bytes, receipts, refusal, submitted, open_from, spans) = Default::default();
         let level = watch::Sender::new(Durability::Stored);
-        Self { lease, gap, left_out, bytes, receipts, refusal, level, open_from, spans }
+        Self { lease, gap, left_out, bytes, receipts, refusal, level, submitted, open_from, spans }
+    }
+
+    /// Notes that records are on their way to the task, so that nobody takes its earlier level for theirs.
+    pub fn begin_submission(&self) {
+        self.submitted.fetch_add(1, Ordering::SeqCst);
+        self.publish_level(Durability::Accepted);
+    }
+
+    /// Notes that the task has the records.
+    pub fn end_submission(&self) {
+        self.submitted.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Publishes the level of the records that the task has.
+    pub fn publish_level(&self, level: Durability) {
+        self.level.send_if_modified(|known| {
+            // What was refused is stored nowhere, although nothing waits.
+            let is_open = self.submitted.load(Ordering::SeqCst) > 0 || self.refusal.get().is_some();
+            let level = if is_open { Durability::Accepted } else { level };
+            std::mem::replace(known, level) != level
+        });
     }
 }
 

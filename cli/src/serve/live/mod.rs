@@ -11,16 +11,18 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use verbale::MessageWrapper;
 use verbale::call::{CallSession, Played, SpeechId, Utterance};
+use verbale::log::Durability;
 use verbale::message::ToolCall;
 
 use crate::serve::chat::Chat;
-use crate::serve::events::Events;
 use crate::serve::outbox::Outbox;
 use crate::serve::protocol::{ClientEvent, FromClient, ServerEvent};
 use crate::serve::tools::{ClientTools, output};
 
 /// The prefix of a message's custom data that names the client's message with its words.
 const EVENT: &str = "event:";
+/// The effect of a message that took effect, as the library names it.
+const APPLIED: &str = "applied";
 /// Why a report of a player changes nothing. It may be of a speech before the server was restarted.
 const NO_SPEECH: &str = "this instance of the call has no such speech, or had it too long ago";
 /// A player reports on a speech soon after it.
@@ -34,7 +36,7 @@ pub struct LiveCall {
     pub tools: Arc<ClientTools>,
     /// What a client of `/v1/chat/completions` has of the call.
     chat: Mutex<Chat>,
-    state: Arc<Mutex<State>>,
+    state: Mutex<State>,
     /// The time of the last message or request.
     used: Mutex<Instant>,
     /// The number of the newest connection.
@@ -43,10 +45,12 @@ pub struct LiveCall {
 
 /// What the call knows of its client's messages.
 #[derive(Default)]
-pub struct State {
+struct State {
     seen: HashSet<String>,
     /// The messages that the log has not stored yet, as far as is known.
-    pub unstored: Vec<String>,
+    unstored: Vec<String>,
+    /// Whether the call is being closed, so that it may ignore messages.
+    is_closing: bool,
     speeches: HashMap<String, SpeechId>,
     /// Their names, oldest first.
     names: VecDeque<String>,
@@ -55,15 +59,13 @@ pub struct State {
 }
 
 impl LiveCall {
-    pub fn new(session: Arc<CallSession>, instance: String, events: &Events, tools: Arc<ClientTools>) -> Self {
-        let (outbox, state) = (events.outbox.clone(), events.state.clone());
+    pub fn new(session: Arc<CallSession>, instance: String, outbox: Arc<Outbox>, tools: Arc<ClientTools>) -> Self {
         // The log has the ids of the messages that an earlier process got.
-        let seen = session.conversation().read(|manager| {
+        let seen: HashSet<String> = session.conversation().read(|manager| {
             let all = manager.meta_messages().iter().map(MessageWrapper::message);
             let keys = all.flat_map(|message| message.metadata().aux().iter().map(|(key, _)| key));
-            keys.filter_map(|key| key.strip_prefix(EVENT)).map(str::to_owned).collect::<Vec<_>>()
+            keys.filter_map(|key| key.strip_prefix(EVENT)).map(str::to_owned).collect()
         });
-        lock(&state).seen.extend(seen);
         let connection = watch::Sender::new(0);
         Self {
             session,
@@ -71,7 +73,7 @@ impl LiveCall {
             outbox,
             tools,
             chat: Mutex::default(),
-            state,
+            state: Mutex::new(State { seen, ..State::default() }),
             used: Mutex::new(Instant::now()),
             connection,
         }
@@ -109,8 +111,28 @@ impl LiveCall {
         }
         self.touch();
         let effect = self.carry_out(event_id, event)?;
-        self.state().unstored.extend(event_id.map(str::to_owned));
+        let mut state = self.state();
+        // The next server gets what came too late for this one.
+        if effect == APPLIED || !state.is_closing {
+            state.unstored.extend(event_id.map(str::to_owned));
+        }
+        drop(state);
+        self.tell_stored();
         Ok(effect)
+    }
+
+    /// Tells the client which of its messages the log has, if it has all of them.
+    pub fn tell_stored(&self) {
+        let mut state = self.state();
+        // Asked while no message can join the others.
+        if self.session.conversation().log_level() == Some(Durability::Stored) {
+            self.outbox.stored(std::mem::take(&mut state.unstored));
+        }
+    }
+
+    /// Notes that the call is about to be closed.
+    pub fn begin_closing(&self) {
+        self.state().is_closing = true;
     }
 
     /// Returns what a client of `/v1/chat/completions` has of the call.
@@ -159,11 +181,11 @@ impl LiveCall {
                 effect
             }
             ClientEvent::Reply {} => {
-                return Ok(self.answer().map_or_else(str::to_owned, |_| "applied".to_owned()));
+                return Ok(self.answer().map_or_else(str::to_owned, |_| APPLIED.to_owned()));
             }
             ClientEvent::Say { text } => {
                 self.say(text)?;
-                return Ok("applied".to_owned());
+                return Ok(APPLIED.to_owned());
             }
             ClientEvent::PlaybackStarted { speech, at_ms } => {
                 let Some(speech) = self.speech(&speech) else { return Ok(NO_SPEECH.to_owned()) };
@@ -184,7 +206,7 @@ impl LiveCall {
             }
             ClientEvent::ToolResult { tool_call_id, not_found, output: value, error } => {
                 let Some(output) = self.tools.finish(&tool_call_id, output(value, error, not_found)?) else {
-                    return Ok("applied".to_owned());
+                    return Ok(APPLIED.to_owned());
                 };
                 // The call was made by another process, or its time is over.
                 let call = self.tool_call(&tool_call_id).ok_or("the call has no such tool call")?;
@@ -194,7 +216,7 @@ impl LiveCall {
                     Err(error) => call.failure(error),
                 })
             }
-            ClientEvent::Close { .. } => return Ok("applied".to_owned()),
+            ClientEvent::Close { .. } => return Ok(APPLIED.to_owned()),
         };
         Ok(effect.to_string())
     }
@@ -249,10 +271,6 @@ impl LiveCall {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
