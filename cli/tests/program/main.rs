@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod callbacks;
 mod calls;
 mod chat;
 mod faults;
@@ -12,6 +13,7 @@ mod report;
 mod security;
 mod serve;
 mod server;
+mod service;
 mod tail;
 
 use std::path::{Path, PathBuf};
