@@ -13,6 +13,7 @@ use verbale::log::Offloading;
 
 use super::auth::Access;
 use super::callback::Callbacks;
+use super::twilio::Twilio;
 use crate::command::note;
 use crate::failure::Failure;
 use crate::log::{EMBEDDED_TABLE, Log, LogArguments, Place};
@@ -70,6 +71,14 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub callback_keys: Option<PathBuf>,
 
+    /// Answers calls of Twilio's ConversationRelay as this file says. TWILIO_AUTH_TOKEN has the auth token of the account.
+    #[arg(long, value_name = "FILE")]
+    pub twilio: Option<PathBuf>,
+
+    /// The URL under which Twilio reaches the server, which it signs; by default the address that it listens on.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+
     /// The salt with which the numbers of callers are hashed.
     #[arg(long, env = "VERBALE_CALLER_SALT", value_name = "SALT", hide_env_values = true)]
     pub salt: Option<String>,
@@ -117,6 +126,13 @@ impl Arguments {
             })?,
         };
         Callbacks::new(&self.callback, &keys).map(Some).map_err(Failure::Usage)
+    }
+
+    /// Returns how calls of Twilio are answered, if they are.
+    pub fn twilio(&self, address: SocketAddr, callbacks: Option<Arc<Callbacks>>) -> Result<Option<Twilio>, Failure> {
+        let Some(file) = &self.twilio else { return Ok(None) };
+        let url = self.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        Twilio::open(file, std::env::var("TWILIO_AUTH_TOKEN").ok(), &url, callbacks).map(Some)
     }
 
     pub async fn aws(&self) -> aws_config::SdkConfig {

@@ -94,7 +94,7 @@ pub enum ClientEvent {
 }
 
 /// How a call is opened. A live call keeps its settings; a call that is resumed has its messages from the log.
-#[derive(Default, Deserialize, Serialize, JsonSchema, ToSchema)]
+#[derive(Clone, Default, Deserialize, Serialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// The instance of the call, as the last `started` named it.

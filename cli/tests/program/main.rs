@@ -8,6 +8,7 @@ mod chat;
 mod faults;
 mod many;
 mod operate;
+mod phone;
 mod prompt;
 mod report;
 mod security;
@@ -15,6 +16,7 @@ mod serve;
 mod server;
 mod service;
 mod tail;
+mod twilio;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -39,6 +39,8 @@ pub struct LiveCall {
     used: Mutex<Instant>,
     /// The number of the newest connection.
     connection: watch::Sender<u64>,
+    /// Held by the connection of a telephone, so that the next one begins after its last report.
+    pub line: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// What the call knows of its client's messages.
@@ -74,6 +76,7 @@ impl LiveCall {
             state,
             used: Mutex::new(Instant::now()),
             connection,
+            line: Arc::default(),
         }
     }
 
