@@ -174,6 +174,7 @@ async fn requests_that_twilio_has_not_signed_are_refused() {
     }
     assert_eq!(Phone::try_connect(&stranger).await.err(), Some(403));
     assert!(Phone::try_connect(&twilio).await.is_ok());
+    until(&signed, "/metrics", "verbale_serve_twilio_problems_total{problem=\"unsigned\"} 5").await;
 
     // Without an auth token, a request is one of this host, or has a token of the server.
     std::fs::write(folder.path().join("tokens"), "call 0123456789abcdef\n").unwrap();
@@ -242,6 +243,19 @@ async fn call_without_a_next_connection_is_closed() {
     phone.drops().await;
     until(&server, "/v1/calls/CA1", "\"reason\":\"connection lost\"").await;
     until(&server, "/v1/calls", r#"{"live":[]}"#).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn caller_hears_an_apology_if_the_server_has_no_room() {
+    let folder = settings(json!({ "apology": "Try again & again." }));
+    let server = server(folder.path(), &["--max-calls", "1"]);
+    let twilio = Twilio::of(&server);
+    assert_eq!(server.request("POST", "/v1/calls/one", "", "{}").0, 201);
+    Phone::connect(&twilio, "CA1").await.is_closed().await;
+    let twiml = twilio.post("/v1/twilio/after?reconnects=9", &failed("CA1")).await;
+    assert!(twiml.contains("/v1/twilio/after?reconnects=10"), "{twiml}");
+    let twiml = twilio.post("/v1/twilio/after?reconnects=10", &failed("CA1")).await;
+    assert!(twiml.contains("<Say>Try again &amp; again.</Say><Hangup/>"), "{twiml}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

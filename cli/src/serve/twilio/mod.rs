@@ -81,6 +81,9 @@ impl Twilio {
         let wrong = |why: String| Failure::Usage(format!("{} cannot be used: {why}", file.display()));
         let settings: Settings = serde_json::from_str(&read(file)?).map_err(|error| wrong(error.to_string()))?;
         settings.attributes.check().map_err(wrong)?;
+        if !["http://", "https://"].iter().any(|scheme| public_url.starts_with(scheme)) {
+            return Err(Failure::Usage("--public-url is not a URL, such as https://voice.example.com".to_owned()));
+        }
         let tools = Arc::new(ClientTools::new(Arc::new(Outbox::new()), callbacks));
         for tool in &settings.start.tools {
             if tool.callback.is_none() {
@@ -120,10 +123,12 @@ impl Server {
         let signature = headers.get(HEADER).and_then(|value| value.to_str().ok());
         match token.has_signed(&url(&twilio.urls), form, signature) {
             true => Ok(twilio),
-            false => Err(ApiError::new(
-                StatusCode::FORBIDDEN,
-                "Twilio did not sign this request with the auth token of the server, or for another --public-url",
-            )),
+            false => {
+                problem("unsigned");
+                let why =
+                    "Twilio did not sign this request with the auth token of the server, or for another --public-url";
+                Err(ApiError::new(StatusCode::FORBIDDEN, why))
+            }
         }
     }
 }
@@ -196,6 +201,11 @@ pub async fn connect(
     Ok(upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| relay::serve(socket, server)))
 }
 
+/// Counts what an operator should look up in Twilio's debugger.
+fn problem(kind: &'static str) {
+    metrics::counter!("verbale_serve_twilio_problems_total", "problem" => kind).increment(1);
+}
+
 fn parameters(given: Given) -> Result<Parameters, ApiError> {
     let Form(parameters) = given.map_err(|error| ApiError::new(error.status(), "the body is not that of Twilio"))?;
     Ok(parameters)
@@ -203,4 +213,23 @@ fn parameters(given: Given) -> Result<Parameters, ApiError> {
 
 fn path(uri: &Uri) -> &str {
     uri.path_and_query().map_or("/", |path| path.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn withheld_number_is_no_caller() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("twilio.json");
+        std::fs::write(&file, "{}").unwrap();
+        let open = |url| Twilio::open(&file, Some(String::new()), url, None);
+        let twilio = open("https://voice.example.com").unwrap();
+        let caller = |from| twilio.start(from).caller;
+        assert_eq!(caller("+14155550100").as_deref(), Some("+14155550100"));
+        assert_eq!((caller("anonymous"), caller("sip:me@example.com"), caller("")), (None, None, None));
+        assert!(twilio.token.is_none(), "an empty token is none");
+        assert!(open("voice.example.com").is_err());
+    }
 }

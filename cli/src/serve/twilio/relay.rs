@@ -16,6 +16,7 @@ use verbale::log::CallId;
 use super::caller::Caller;
 use super::messages::{Incoming, Outgoing, Setup};
 use super::playback::Playback;
+use super::problem;
 use super::twiml::HANDED_OVER;
 use crate::serve::calls::Opened;
 use crate::serve::live::LiveCall;
@@ -289,9 +290,4 @@ impl Connection {
 /// Carries out what Twilio reports. A report of something that is over changes nothing.
 pub fn apply(call: &Arc<LiveCall>, event: ClientEvent) {
     let _ = call.apply(None, event);
-}
-
-/// Counts what an operator should look up in Twilio's debugger.
-fn problem(kind: &'static str) {
-    metrics::counter!("verbale_serve_twilio_problems_total", "problem" => kind).increment(1);
 }
