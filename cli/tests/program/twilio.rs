@@ -364,3 +364,13 @@ fn server_does_not_start_with_wrong_settings() {
         assert!(shown.contains(expected) && shown.ends_with("(exit status 2)\n"), "{shown}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_in_the_documentation_are_accepted() {
+    let page = include_str!("../../../docs/twilio.md");
+    let (_, rest) = page.split_once("```json\n").unwrap();
+    let folder = settings(serde_json::from_str(rest.split_once("```").unwrap().0).unwrap());
+    let server = server(folder.path(), &["--callback", "https://tools.example.com/calls"]);
+    let mut phone = Phone::connect(&Twilio::of(&server), "CA1").await;
+    assert_eq!(phone.hears().await, "Good morning, Pellam Island Ferries. How can I help?");
+}
