@@ -12,6 +12,8 @@ use verbale::embedded::EmbeddedDynamo;
 use verbale::log::Offloading;
 
 use super::auth::Access;
+use super::callback::Callbacks;
+use super::twilio::Twilio;
 use crate::command::note;
 use crate::failure::Failure;
 use crate::log::{EMBEDDED_TABLE, Log, LogArguments, Place};
@@ -61,6 +63,22 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
 
+    /// Lets tools have callbacks at or below this URL, such as https://tools.example.com/calls. Can be repeated.
+    #[arg(long = "callback", value_name = "URL")]
+    pub callback: Vec<String>,
+
+    /// The file of the keys that sign callbacks, a line each; by default the variable VERBALE_CALLBACK_KEY has one.
+    #[arg(long, value_name = "FILE")]
+    pub callback_keys: Option<PathBuf>,
+
+    /// Answers calls of Twilio's ConversationRelay as this file says. TWILIO_AUTH_TOKEN has the auth token of the account.
+    #[arg(long, value_name = "FILE")]
+    pub twilio: Option<PathBuf>,
+
+    /// The URL under which Twilio reaches the server, which it signs; by default the address that it listens on.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+
     /// The salt with which the numbers of callers are hashed.
     #[arg(long, env = "VERBALE_CALLER_SALT", value_name = "SALT", hide_env_values = true)]
     pub salt: Option<String>,
@@ -92,6 +110,29 @@ impl Arguments {
                 Err(Failure::Usage(format!("{} can be reached from other hosts, which needs --tokens", self.listen)))
             }
         }
+    }
+
+    /// Returns the allowed callbacks, if there are any.
+    pub fn callbacks(&self) -> Result<Option<Callbacks>, Failure> {
+        if self.callback.is_empty() {
+            return Ok(None);
+        }
+        let keys = match &self.callback_keys {
+            Some(file) => read(file)?,
+            None => std::env::var("VERBALE_CALLBACK_KEY").map_err(|_| {
+                Failure::Usage(
+                    "callbacks need a key: set VERBALE_CALLBACK_KEY, or name a file with --callback-keys".to_owned(),
+                )
+            })?,
+        };
+        Callbacks::new(&self.callback, &keys).map(Some).map_err(Failure::Usage)
+    }
+
+    /// Returns how calls of Twilio are answered, if they are.
+    pub fn twilio(&self, address: SocketAddr, callbacks: Option<Arc<Callbacks>>) -> Result<Option<Twilio>, Failure> {
+        let Some(file) = &self.twilio else { return Ok(None) };
+        let url = self.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        Twilio::open(file, std::env::var("TWILIO_AUTH_TOKEN").ok(), &url, callbacks).map(Some)
     }
 
     pub async fn aws(&self) -> aws_config::SdkConfig {

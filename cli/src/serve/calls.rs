@@ -10,6 +10,7 @@ use verbale::conversation::{ConversationError, ConversationErrorKind};
 use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
 use verbale::message::Map;
 
+use super::callback::Callbacks;
 use super::error::ApiError;
 use super::events::Events;
 use super::live::LiveCall;
@@ -31,6 +32,7 @@ pub struct Calls {
     system: Option<String>,
     salt: Option<String>,
     max_calls: usize,
+    callbacks: Option<Arc<Callbacks>>,
     live: Mutex<HashMap<CallId, Arc<LiveCall>>>,
     /// One connection opens a call, and others wait for it.
     opening: Mutex<HashMap<CallId, Weak<Gate>>>,
@@ -51,6 +53,7 @@ impl Calls {
         system: Option<String>,
         salt: Option<String>,
         max_calls: usize,
+        callbacks: Option<Arc<Callbacks>>,
     ) -> Self {
         Self {
             host: CallHost::new(writer),
@@ -58,6 +61,7 @@ impl Calls {
             system,
             salt,
             max_calls,
+            callbacks,
             live: Mutex::default(),
             opening: Mutex::default(),
         }
@@ -90,7 +94,7 @@ impl Calls {
         }
         let header = self.header(call_id, start)?;
         let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), call: OnceLock::new() });
-        let tools = Arc::new(ClientTools::new(events.outbox.clone()));
+        let tools = Arc::new(ClientTools::new(events.outbox.clone(), self.callbacks.clone()));
         let mut builder = self.models.call().observer(events.clone());
         if let Some(system) = start.system.as_ref().or(self.system.as_ref()) {
             builder = builder.system(system.as_str());

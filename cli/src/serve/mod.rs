@@ -1,12 +1,13 @@
 //! `verbale serve`: calls for services in any language, over a socket a call.
 //!
 //! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live/` what they do to a call, `outbox.rs` what a
-//! client gets again when it reconnects. `chat/` has the same calls as a model of OpenAI. `calls.rs` opens and closes calls,
+//! client gets again when it reconnects. `tools.rs` runs tools at the client, `callback/` at other services. `chat/` has the same calls as a model of OpenAI. `twilio/` has them for Twilio. `calls.rs` opens and closes calls,
 //! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `request.rs` what they share, `openapi.rs` the document
 //! about them. `auth.rs` says who may use them, `limits.rs` and `connections.rs` how much and how fast.
 
 mod arguments;
 mod auth;
+mod callback;
 mod calls;
 mod chat;
 mod connections;
@@ -25,6 +26,7 @@ mod request;
 mod socket;
 mod telemetry;
 mod tools;
+mod twilio;
 
 use std::io;
 use std::process::ExitCode;
@@ -50,6 +52,7 @@ use calls::Calls;
 use limits::Limits;
 use models::Models;
 use telemetry::Telemetry;
+use twilio::Twilio;
 
 /// How long sockets and the log may take to end.
 const GOODBYE: Duration = Duration::from_secs(10);
@@ -62,6 +65,7 @@ pub struct Server {
     access: Access,
     limits: Limits,
     telemetry: Telemetry,
+    twilio: Option<Twilio>,
     grace: Duration,
     is_draining: AtomicBool,
     /// The number of open sockets. HTTP does not count them.
@@ -117,6 +121,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 async fn serve(arguments: Arguments) -> Result<(), Failure> {
     let access = arguments.access()?;
+    let callbacks = arguments.callbacks()?.map(Arc::new);
     let models = match &arguments.bedrock {
         Some(model) => Models::at_aws(&arguments.aws().await, model),
         None => Models::fake(),
@@ -132,7 +137,8 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
 
     let listener = TcpListener::bind(arguments.listen).await?;
     let address = listener.local_addr()?;
-    let calls = Calls::new(writer.clone(), models, system, arguments.salt.clone(), arguments.max_calls);
+    let twilio = arguments.twilio(address, callbacks.clone())?;
+    let calls = Calls::new(writer.clone(), models, system, arguments.salt.clone(), arguments.max_calls, callbacks);
     let grace = Duration::from_secs(arguments.grace_s);
     let server = Arc::new(Server {
         calls,
@@ -141,6 +147,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         access,
         limits: Limits::new(arguments.max_rate),
         telemetry: Telemetry::install()?,
+        twilio,
         grace,
         is_draining: AtomicBool::new(false),
         sockets: watch::Sender::new(0),

@@ -63,7 +63,10 @@ impl Models {
 /// The longest wait of the fake model.
 const MAX_WAIT_S: u64 = 30;
 
-/// Repeats the last words, after 3 s if they have `wait 3`. The words `use TOOL {"key": "value"}` call a tool, and its result is read out.
+/// Slower than most models.
+const BETWEEN_WORDS: Duration = Duration::from_millis(300);
+
+/// Repeats the last words, after 3 s if they have `wait 3`, and word by word if they have `slowly`. The words `use TOOL {"key": "value"}` call a tool, and its result is read out.
 fn answer(request: &ReceivedRequest) -> ScriptedReply {
     if !request.is_streaming() {
         return ScriptedReply::text("The caller spoke with the assistant.");
@@ -80,8 +83,10 @@ fn answer(request: &ReceivedRequest) -> ScriptedReply {
         return ScriptedReply::text("One moment. ").tool_call(id, name, arguments);
     }
     let wait_s = words.rsplit_once("wait ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0);
+    let pause = if words.contains("slowly") { BETWEEN_WORDS } else { Duration::ZERO };
     ScriptedReply::text(format!("You said: {} What else?", sentence(words)))
         .first_token_after(Duration::from_secs(MAX_WAIT_S.min(wait_s)))
+        .between_events(pause)
 }
 
 /// Returns a text with a full stop, if it has no other end.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -26,6 +26,9 @@ pub fn document() -> OpenApiRouter<Arc<Server>> {
             .build();
         components.security_scheme(scope, SecurityScheme::Http(token))
     });
+    let signature = "signed with the auth token of the Twilio account; without one, a token with the scope call";
+    let signature = ApiKey::Header(ApiKeyValue::with_description("X-Twilio-Signature", signature));
+    let components = components.security_scheme("twilio", SecurityScheme::ApiKey(signature));
     OpenApiRouter::with_openapi(OpenApiBuilder::new().info(info).components(Some(components.build())).build())
 }
 

@@ -94,7 +94,7 @@ pub enum ClientEvent {
 }
 
 /// How a call is opened. A live call keeps its settings; a call that is resumed has its messages from the log.
-#[derive(Default, Deserialize, Serialize, JsonSchema, ToSchema)]
+#[derive(Clone, Default, Deserialize, Serialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// The instance of the call, as the last `started` named it.
@@ -109,7 +109,7 @@ pub struct Start {
     /// A sentence that a new call begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub greeting: Option<String>,
-    /// The tools that the client runs.
+    /// The tools that the client runs, or services at their callbacks.
     #[serde(default)]
     pub tools: Vec<ToolDefinition>,
     /// Sentences that fill a silence.
@@ -127,7 +127,7 @@ pub struct Start {
     pub attributes: Map<String, Value>,
 }
 
-/// A tool that the client runs.
+/// A tool that the client runs, or the service at its callback.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
@@ -150,6 +150,9 @@ pub struct ToolDefinition {
     /// How long the tool may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The server sends calls of the tool to this URL instead of the client. It has to be below one that the server allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<String>,
 }
 
 /// A message of the server. `seq` counts the messages of an instance, from 1.

@@ -14,7 +14,7 @@ use super::protocol::{ClientEvent, FromClient, ServerEvent, Start, ToClient, VER
 use super::{OpenSocket, Server};
 
 /// How long a client may take for its first message, and to accept a message.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// The longest silence of a client, which answers each ping.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
@@ -76,7 +76,7 @@ pub async fn serve(mut socket: WebSocket, server: Arc<Server>, call_id: CallId) 
 }
 
 /// Waits until the call has a newer connection. Cancel-safe.
-async fn is_replaced(newest: &mut watch::Receiver<u64>, number: u64) {
+pub async fn is_replaced(newest: &mut watch::Receiver<u64>, number: u64) {
     if newest.wait_for(|newest| *newest != number).await.is_err() {
         // The call holds the sender, and the connection the call.
         std::future::pending().await

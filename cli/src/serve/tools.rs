@@ -1,4 +1,4 @@
-//! [`ClientTools`]: the tools of a call that its client runs.
+//! [`ClientTools`]: the tools of a call that its client or a service runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 use verbale::Value;
-use verbale::message::{MessageError, ResultContent, ToolError};
+use verbale::message::{ResultContent, ToolError};
 use verbale::model::{Tool, ToolContext, ToolSpec};
 
+use super::callback::{Callback, Callbacks};
 use super::outbox::Outbox;
 use super::protocol::{ServerEvent, ToolDefinition};
 
@@ -19,32 +20,56 @@ pub type Output = Result<Option<Vec<ResultContent>>, ToolError>;
 /// The tool calls that wait for their results, by their ids.
 pub struct ClientTools {
     outbox: Arc<Outbox>,
+    callbacks: Option<Arc<Callbacks>>,
     waiting: Mutex<HashMap<String, oneshot::Sender<Output>>>,
 }
 
+/// Who runs a tool.
+#[derive(Clone)]
+enum Runner {
+    Client(Arc<ClientTools>),
+    Service(Arc<Callback>),
+}
+
+impl Runner {
+    async fn ask(&self, context: &ToolContext, question: ServerEvent) -> Output {
+        match self {
+            Self::Client(tools) => tools.ask(context, &question).await,
+            Self::Service(callback) => callback.ask(context, &question).await,
+        }
+    }
+}
+
 impl ClientTools {
-    pub fn new(outbox: Arc<Outbox>) -> Self {
-        Self { outbox, waiting: Mutex::default() }
+    pub fn new(outbox: Arc<Outbox>, callbacks: Option<Arc<Callbacks>>) -> Self {
+        Self { outbox, callbacks, waiting: Mutex::default() }
     }
 
-    /// Returns a tool whose calls go to the client.
+    /// Returns a tool whose calls go to the client, or to the service of its callback.
     ///
-    /// Returns an error if its name or schema is invalid.
-    pub fn tool(self: &Arc<Self>, definition: &ToolDefinition) -> Result<Tool, MessageError> {
+    /// Returns an error if its name or schema is invalid, or its callback not allowed.
+    pub fn tool(self: &Arc<Self>, definition: &ToolDefinition) -> Result<Tool, String> {
+        let (name, description) = (definition.name.as_str(), definition.description.as_str());
         let spec =
-            ToolSpec::new(definition.name.as_str(), definition.description.as_str(), definition.input_schema.clone())?;
-        let (tools, name) = (self.clone(), definition.name.clone());
+            ToolSpec::new(name, description, definition.input_schema.clone()).map_err(|error| error.to_string())?;
+        let mut timeout = definition.timeout_ms.map(Duration::from_millis);
+        let runner = match (&definition.callback, &self.callbacks) {
+            (None, _) => Runner::Client(self.clone()),
+            (Some(url), Some(callbacks)) => {
+                let callback = callbacks.of(url, definition)?;
+                timeout = Some(callback.timeout);
+                Runner::Service(Arc::new(callback))
+            }
+            (Some(_), None) => return Err("the server allows no callbacks; start it with --callback URL".to_owned()),
+        };
+        let (asked, name) = (runner.clone(), definition.name.clone());
         let mut tool = Tool::raw(spec, move |arguments, context| {
-            let (tools, name) = (tools.clone(), name.clone());
+            let (runner, name) = (asked.clone(), name.clone());
             async move {
                 let arguments = serde_json::to_value(arguments).unwrap_or_default();
-                let called = |tool_call_id, idempotency_key| ServerEvent::ToolCalled {
-                    tool_call_id,
-                    name,
-                    arguments,
-                    idempotency_key,
-                };
-                tools.ask(&context, called).await?.ok_or_else(|| ToolError::new("the client did nothing"))
+                let (tool_call_id, idempotency_key) = ids(&context);
+                let called = ServerEvent::ToolCalled { tool_call_id, name, arguments, idempotency_key };
+                runner.ask(&context, called).await?.ok_or_else(|| ToolError::new("the tool did nothing"))
             }
         });
         if definition.read_only {
@@ -57,28 +82,26 @@ impl ClientTools {
             tool = tool.deduplicates_by_key();
         }
         if definition.can_look_up {
-            let (tools, name) = (self.clone(), definition.name.clone());
+            let name = definition.name.clone();
             tool = tool.resume(move |context| {
-                let (tools, name) = (tools.clone(), name.clone());
+                let (runner, name) = (runner.clone(), name.clone());
                 async move {
-                    let lookup =
-                        |tool_call_id, idempotency_key| ServerEvent::ToolLookup { tool_call_id, name, idempotency_key };
-                    tools.ask(&context, lookup).await
+                    let (tool_call_id, idempotency_key) = ids(&context);
+                    runner.ask(&context, ServerEvent::ToolLookup { tool_call_id, name, idempotency_key }).await
                 }
             });
         }
-        if let Some(timeout_ms) = definition.timeout_ms {
-            tool = tool.with_timeout(Duration::from_millis(timeout_ms));
+        if let Some(timeout) = timeout {
+            tool = tool.with_timeout(timeout);
         }
         Ok(tool)
     }
 
     /// Sends a question to the client, and waits for its answer.
-    async fn ask(&self, context: &ToolContext, question: impl FnOnce(String, String) -> ServerEvent) -> Output {
-        let id = context.tool_call_id().to_string();
+    async fn ask(&self, context: &ToolContext, question: &ServerEvent) -> Output {
         let (sender, result) = oneshot::channel();
-        self.waiting().insert(id.clone(), sender);
-        self.outbox.push(&question(id, context.idempotency_key().to_owned()));
+        self.waiting().insert(context.tool_call_id().to_string(), sender);
+        self.outbox.push(question);
         result.await.unwrap_or_else(|_| Err(ToolError::new("the client of the call is gone")))
     }
 
@@ -95,7 +118,12 @@ impl ClientTools {
     }
 }
 
-/// Returns what a client sent as a result.
+/// Returns the id of a tool call, and its idempotency key.
+fn ids(context: &ToolContext) -> (String, String) {
+    (context.tool_call_id().to_string(), context.idempotency_key().to_owned())
+}
+
+/// Returns what a client or a service sent as a result.
 ///
 /// Returns the reason if it is none.
 pub fn output(output: Option<Json>, error: Option<String>, not_found: bool) -> Result<Output, String> {

@@ -2,17 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod callbacks;
 mod calls;
 mod chat;
 mod faults;
 mod many;
 mod operate;
+mod phone;
 mod prompt;
 mod report;
 mod security;
 mod serve;
 mod server;
+mod service;
 mod tail;
+mod twilio;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -17,9 +17,10 @@ use crate::server::{PATIENCE, Server};
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A service that plays a call, and keeps what it has to send again.
-struct Client {
+pub struct Client {
     call: String,
     socket: Option<Socket>,
+    tool: Value,
     instance: Option<String>,
     seq: u64,
     numbers: u32,
@@ -30,9 +31,19 @@ struct Client {
 
 impl Client {
     fn new(call: &str) -> Self {
+        let schema = json!({ "type": "object", "properties": { "seats": { "type": "integer" } } });
+        let book = json!({
+            "name": "book", "description": "Books seats.", "input_schema": schema,
+            "acts_once": true, "deduplicates_by_key": true, "can_look_up": true,
+        });
+        Self::with_tool(call, book)
+    }
+
+    pub fn with_tool(call: &str, tool: Value) -> Self {
         Self {
             call: call.to_owned(),
             socket: None,
+            tool,
             instance: None,
             seq: 0,
             numbers: 0,
@@ -42,17 +53,13 @@ impl Client {
     }
 
     /// Connects, at first or again, and sends what the log may not have.
-    async fn connect(&mut self, server: &Server) -> Value {
+    pub async fn connect(&mut self, server: &Server) -> Value {
         let url = format!("ws://{}/v1/calls/{}/socket", server.address, self.call);
         let (socket, _) = timeout(PATIENCE, connect_async(url)).await.unwrap().unwrap();
         self.socket = Some(socket);
-        let schema = json!({ "type": "object", "properties": { "seats": { "type": "integer" } } });
-        let book = json!({
-            "name": "book", "description": "Books seats.", "input_schema": schema,
-            "acts_once": true, "deduplicates_by_key": true, "can_look_up": true,
-        });
         let start = json!({
-            "type": "start", "instance": self.instance, "after_seq": self.seq, "greeting": "Good morning.", "tools": [book],
+            "type": "start", "instance": self.instance, "after_seq": self.seq, "greeting": "Good morning.",
+            "tools": [self.tool],
         });
         self.push(&start).await;
         let started = self.receive().await.unwrap();
@@ -72,7 +79,7 @@ impl Client {
         socket.send(Message::text(message.to_string())).await.is_ok()
     }
 
-    async fn send(&mut self, mut message: Value) {
+    pub async fn send(&mut self, mut message: Value) {
         self.numbers += 1;
         message["event_id"] = format!("e{}", self.numbers).into();
         self.unstored.insert(self.numbers, message.clone());
@@ -80,7 +87,7 @@ impl Client {
     }
 
     /// Returns the next message, or `None` if the connection is lost.
-    async fn receive(&mut self) -> Option<Value> {
+    pub async fn receive(&mut self) -> Option<Value> {
         timeout(PATIENCE, self.next()).await.unwrap()
     }
 
@@ -110,7 +117,7 @@ impl Client {
     }
 
     /// Carries out what a message asks for.
-    async fn act_on(&mut self, message: &Value) {
+    pub async fn act_on(&mut self, message: &Value) {
         assert_ne!(message["type"], "refused", "{message}");
         if message["type"] == "reply_ended" && message["end"] == "complete" {
             self.send(json!({ "type": "playback_finished", "speech": message["speech"] })).await;

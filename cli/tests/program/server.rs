@@ -17,9 +17,15 @@ pub struct Server {
 
 impl Server {
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, &[], Stdio::null())
+    }
+
+    /// Starts a server with these variables, and with its standard error there.
+    pub fn start_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)], stderr: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_verbale"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).current_dir(folder);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command.envs(variables.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
@@ -67,6 +73,18 @@ impl Server {
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line).unwrap();
         line.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Sends SIGTERM.
+    pub fn begin_terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    /// Waits for the end with exit status 0.
+    pub fn ended(mut self) {
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
     }
 
     pub fn kill(mut self) {

@@ -198,6 +198,7 @@ impl OfferedTool {
             deduplicates_by_key: self.deduplicates_by_key,
             can_look_up: false,
             timeout_ms: self.timeout_ms,
+            callback: None,
         }
     }
 }

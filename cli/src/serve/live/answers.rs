@@ -1,7 +1,9 @@
 //! The answers of a call: one at a time, passed on to its client as messages.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::sleep;
 use verbale::MessageWrapper;
 use verbale::call::{Reply, ReplyEnd};
 use verbale::conversation::ConversationErrorKind;
@@ -66,6 +68,13 @@ impl LiveCall {
         task.abort();
         self.outbox.push(&ServerEvent::ReplyEnded { speech: speech.to_owned(), end: "interrupted" });
         true
+    }
+
+    /// Waits until a stopped answer is gone.
+    pub async fn answer_is_over(&self) {
+        while self.is_answering() {
+            sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Answers words of the caller that came during the answer. A late result of a tool waits for the client.

@@ -41,6 +41,8 @@ pub struct LiveCall {
     used: Mutex<Instant>,
     /// The number of the newest connection.
     connection: watch::Sender<u64>,
+    /// Held by the connection of a telephone, so that the next one begins after its last report.
+    pub line: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// What the call knows of its client's messages.
@@ -76,6 +78,7 @@ impl LiveCall {
             state: Mutex::new(State { seen, ..State::default() }),
             used: Mutex::new(Instant::now()),
             connection,
+            line: Arc::default(),
         }
     }
 

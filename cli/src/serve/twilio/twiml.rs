@@ -1,12 +1,15 @@
-//! [`Urls`] and [`Twiml`]: the URLs of the program, and what it answers to Twilio's requests about a call.
+//! [`Urls`] and [`Twiml`]: the URLs of the server, and what it answers to Twilio's requests about a call.
 //!
 //! The attributes of `<ConversationRelay>` and the parameters of the action:
 //! <https://www.twilio.com/docs/voice/twiml/connect/conversationrelay> (read 2026-11-22).
 
+use std::collections::BTreeMap;
+
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 
-/// The URLs under which Twilio reaches the program. Twilio signs them.
+/// The URLs under which Twilio reaches the server. Twilio signs them.
 #[derive(Debug, Clone)]
 pub struct Urls {
     /// Without a slash at its end.
@@ -20,9 +23,40 @@ pub struct Twiml(String);
 /// The `reason` in the handoff data of a session that another process should continue.
 pub const HANDED_OVER: &str = "handed over";
 
-/// The maximum number of times that a call connects again. Without it, a program that fails for each connection would
+/// The maximum number of times that a call connects again. Without it, a server that fails for each connection would
 /// keep the caller in a loop.
 const MAX_RECONNECTS: u32 = 10;
+
+/// The paths of the server.
+const AFTER: &str = "/v1/twilio/after";
+const RELAY: &str = "/v1/twilio/relay";
+
+/// The attributes that the server sets itself.
+const OWN: [&str; 5] = ["url", "welcomeGreeting", "events", "dtmfDetection", "preemptible"];
+
+/// More attributes of `<ConversationRelay>`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Attributes(BTreeMap<String, String>);
+
+impl Attributes {
+    /// Returns what is wrong with an attribute.
+    pub fn check(&self) -> Result<(), String> {
+        let is_wrong = |name: &&String| {
+            OWN.contains(&name.as_str()) || name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        match self.0.keys().find(is_wrong) {
+            Some(name) => Err(format!("the server sets the attribute {name:?} itself, or it is none")),
+            None => Ok(()),
+        }
+    }
+
+    fn xml(&self) -> String {
+        let mut all = self.0.clone();
+        all.entry("interruptible".to_owned()).or_insert_with(|| "any".to_owned());
+        all.iter().map(|(name, value)| format!(" {name}=\"{}\"", escaped(value))).collect()
+    }
+}
 
 impl Urls {
     pub fn new(public_url: &str) -> Self {
@@ -40,19 +74,19 @@ impl Urls {
         format!("{}{path}", self.http.replacen("http", "ws", 1))
     }
 
-    /// Connects the call. `reconnects` counts the connections that it had before.
-    pub fn connect(&self, reconnects: u32) -> Twiml {
+    /// Connects the call. `reconnects` counts the connections that it had before; `None` if they are too many.
+    pub fn connect(&self, reconnects: u32, attributes: &Attributes) -> Option<Twiml> {
         if reconnects > MAX_RECONNECTS {
-            return Twiml::apology();
+            return None;
         }
-        let action = escaped(&self.of_request(&format!("/after?reconnects={reconnects}")));
-        let url = escaped(&self.of_socket("/relay"));
+        let action = escaped(&self.of_request(&format!("{AFTER}?reconnects={reconnects}")));
+        let (url, attributes) = (escaped(&self.of_socket(RELAY)), attributes.xml());
         // Without `welcomeGreeting`, because a call that connects again is not greeted again. `preemptible` makes the
         // words of a new reply replace those of the reply before.
-        Twiml::new(&format!(
+        Some(Twiml::new(&format!(
             "<Connect action=\"{action}\"><ConversationRelay url=\"{url}\" events=\"speaker-events tokens-played\" \
-             dtmfDetection=\"true\" interruptible=\"any\" preemptible=\"true\"/></Connect>"
-        ))
+             dtmfDetection=\"true\" preemptible=\"true\"{attributes}/></Connect>"
+        )))
     }
 }
 
@@ -61,8 +95,9 @@ impl Twiml {
         Self::new("<Hangup/>")
     }
 
-    pub fn apology() -> Self {
-        Self::new("<Say>I am sorry, we cannot take your call at the moment. Please call again later.</Say><Hangup/>")
+    /// Says a sentence and hangs up.
+    pub fn say(text: &str) -> Self {
+        Self::new(&format!("<Say>{}</Say><Hangup/>", escaped(text)))
     }
 
     fn new(verbs: &str) -> Self {
@@ -112,13 +147,26 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn attributes(pairs: &[(&str, &str)]) -> Attributes {
+        Attributes(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
     #[test]
     fn twiml_connects_to_the_public_urls() {
         let urls = Urls::new("https://voice.example.com/a&b/");
-        insta::assert_snapshot!(urls.connect(0).0, @r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect action="https://voice.example.com/a&amp;b/after?reconnects=0"><ConversationRelay url="wss://voice.example.com/a&amp;b/relay" events="speaker-events tokens-played" dtmfDetection="true" interruptible="any" preemptible="true"/></Connect></Response>"#);
-        assert_eq!(urls.connect(MAX_RECONNECTS + 1), Twiml::apology());
+        let german = attributes(&[("language", "de-DE"), ("voice", "\"/><Dial>")]);
+        insta::assert_snapshot!(urls.connect(0, &german).unwrap().0, @r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect action="https://voice.example.com/a&amp;b/v1/twilio/after?reconnects=0"><ConversationRelay url="wss://voice.example.com/a&amp;b/v1/twilio/relay" events="speaker-events tokens-played" dtmfDetection="true" preemptible="true" interruptible="any" language="de-DE" voice="&quot;/>&lt;Dial>"/></Connect></Response>"#);
+        assert_eq!(urls.connect(MAX_RECONNECTS + 1, &german), None);
         assert_eq!(reconnects(Some("reconnects=3")), 3);
         assert_eq!(reconnects(Some("reconnects=-3")) + reconnects(None), 0);
+    }
+
+    #[test]
+    fn attributes_of_the_server_cannot_be_set() {
+        assert_eq!(attributes(&[("interruptible", "none")]).check(), Ok(()));
+        for wrong in ["url", "welcomeGreeting", "", "a b", "x=\"y\" z"] {
+            assert!(attributes(&[(wrong, "1")]).check().is_err(), "{wrong}");
+        }
     }
 
     #[test]

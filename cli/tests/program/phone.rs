@@ -9,8 +9,15 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use super::process::{HANGS, Process, TOKEN};
-use super::program::signature::AuthToken;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha1::Sha1;
+
+use crate::server::{PATIENCE, Server};
+
+/// The auth token of the account.
+pub const TOKEN: &str = "12345";
 
 /// The number of the caller.
 pub const FROM: &str = "+14155550100";
@@ -22,8 +29,8 @@ pub struct Twilio {
 }
 
 impl Twilio {
-    pub fn of(process: &Process) -> Self {
-        Self { token: TOKEN, address: process.address.clone() }
+    pub fn of(server: &Server) -> Self {
+        Self { token: TOKEN, address: server.address.clone() }
     }
 
     /// Returns a Twilio that signs with another token.
@@ -47,10 +54,15 @@ impl Twilio {
         status(&self.request(path, &[], None).await)
     }
 
+    /// Signs the URL and the parameters in the order of their names, as the documentation of Twilio says.
     fn signature(&self, path: &str, scheme: &str, parameters: &[(&str, &str)]) -> String {
-        let parameters: Vec<_> =
-            parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        AuthToken::new(self.token).sign(&format!("{scheme}://{}{path}", self.address), &parameters)
+        let mut parameters = parameters.to_vec();
+        parameters.sort_unstable();
+        let signed = parameters
+            .iter()
+            .fold(format!("{scheme}://{}{path}", self.address), |signed, (name, value)| signed + name + value);
+        let mac = Hmac::<Sha1>::new_from_slice(self.token.as_bytes()).unwrap().chain_update(signed);
+        STANDARD.encode(mac.finalize().into_bytes())
     }
 
     async fn request(&self, path: &str, parameters: &[(&str, &str)], signature: Option<String>) -> String {
@@ -71,7 +83,7 @@ impl Twilio {
             stream.read_to_string(&mut response).await.unwrap();
             response
         };
-        timeout(HANGS, requesting).await.unwrap()
+        timeout(PATIENCE, requesting).await.unwrap()
     }
 }
 
@@ -99,11 +111,11 @@ impl Phone {
 
     /// Opens the WebSocket, or returns the HTTP status with which it is refused.
     pub async fn try_connect(twilio: &Twilio) -> Result<Self, u16> {
-        let mut request = format!("ws://{}/relay", twilio.address).into_client_request().unwrap();
-        let signature = twilio.signature("/relay", "ws", &[]);
+        let mut request = format!("ws://{}/v1/twilio/relay", twilio.address).into_client_request().unwrap();
+        let signature = twilio.signature("/v1/twilio/relay", "ws", &[]);
         request.headers_mut().insert("x-twilio-signature", signature.parse().unwrap());
         let connecting = async { client_async(request, TcpStream::connect(&twilio.address).await.unwrap()).await };
-        match timeout(HANGS, connecting).await.unwrap() {
+        match timeout(PATIENCE, connecting).await.unwrap() {
             Ok((socket, _)) => Ok(Self { socket }),
             Err(tungstenite::Error::Http(response)) => Err(response.status().as_u16()),
             Err(error) => panic!("{error}"),
@@ -155,7 +167,7 @@ impl Phone {
     /// Waits until the program has handled all messages. It answers a ping after what came before.
     pub async fn is_up_to_date(&mut self) {
         self.socket.send(Message::Ping(Vec::new().into())).await.unwrap();
-        let answer = timeout(HANGS, self.socket.next()).await.unwrap().unwrap().unwrap();
+        let answer = timeout(PATIENCE, self.socket.next()).await.unwrap().unwrap().unwrap();
         assert!(matches!(answer, Message::Pong(_)), "{answer}");
     }
 
@@ -205,7 +217,7 @@ impl Phone {
 
     async fn next(&mut self) -> Option<Value> {
         loop {
-            match timeout(HANGS, self.socket.next()).await.unwrap() {
+            match timeout(PATIENCE, self.socket.next()).await.unwrap() {
                 Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(text.as_str()).unwrap()),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
                 Some(Ok(_)) => {}
