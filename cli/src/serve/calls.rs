@@ -1,6 +1,7 @@
 //! [`Calls`]: the live calls of the server.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use verbale::conversation::{ConversationError, ConversationErrorKind};
 use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
 use verbale::message::Map;
 
+use super::changes::Changes;
 use super::error::ApiError;
 use super::events::Events;
 use super::live::LiveCall;
@@ -32,6 +34,10 @@ pub struct Calls {
     salt: Option<String>,
     max_calls: usize,
     live: Mutex<HashMap<CallId, Arc<LiveCall>>>,
+    /// The changes of all live calls, and of their list.
+    pub changes: Arc<Changes>,
+    /// How many calls have ended.
+    ended: AtomicU64,
     /// One connection opens a call, and others wait for it.
     opening: Mutex<HashMap<CallId, Weak<Gate>>>,
 }
@@ -59,6 +65,8 @@ impl Calls {
             salt,
             max_calls,
             live: Mutex::default(),
+            changes: Arc::new(Changes::of_all()),
+            ended: AtomicU64::new(0),
             opening: Mutex::default(),
         }
     }
@@ -70,6 +78,16 @@ impl Calls {
     /// Returns the ids of the live calls.
     pub fn ids(&self) -> Vec<CallId> {
         self.live().keys().cloned().collect()
+    }
+
+    /// Returns the live calls, in no particular order.
+    pub fn all(&self) -> Vec<Arc<LiveCall>> {
+        self.live().values().cloned().collect()
+    }
+
+    /// Returns how many calls have ended in this process.
+    pub fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Acquire)
     }
 
     /// Returns the calls that had no message and no request for this long.
@@ -89,7 +107,8 @@ impl Calls {
             return Err(ApiError::busy("the server has as many calls as it may have; try another one, or later"));
         }
         let header = self.header(call_id, start)?;
-        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), state: Arc::default() });
+        let changes = Arc::new(Changes::of_call(&self.changes));
+        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), state: Arc::default(), changes });
         let tools = Arc::new(ClientTools::new(events.outbox.clone()));
         let mut builder = self.models.call().observer(events.clone());
         if let Some(system) = start.system.as_ref().or(self.system.as_ref()) {
@@ -105,6 +124,7 @@ impl Calls {
         let instance = super::unique_id(SystemClock.now_ms());
         let call = Arc::new(LiveCall::new(hosted.session, instance, &events, tools));
         self.live().insert(call_id.clone(), call.clone());
+        call.changes.note();
         if hosted.is_resumed {
             // Words that the process before did not answer.
             let _ = call.answer();
@@ -137,6 +157,8 @@ impl Calls {
         let closed = self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
         self.live().remove(call_id);
         call.end(reason, false, closed.is_some_and(|closed| is_stored(&closed)));
+        self.ended.fetch_add(1, Ordering::AcqRel);
+        call.changes.note();
         Ok(true)
     }
 
@@ -147,7 +169,10 @@ impl Calls {
             drained.closed.iter().filter(|(_, closed)| is_stored(closed)).map(|(call_id, _)| call_id).collect();
         for (call_id, call) in self.live().drain() {
             call.end("drain", true, stored.contains(&call_id));
+            self.ended.fetch_add(1, Ordering::AcqRel);
+            call.changes.note();
         }
+        self.changes.note();
         drained
     }
 

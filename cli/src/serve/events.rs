@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use verbale::conversation::{CallEvent, MetricsObserver, Observer, ToolOutcome};
 use verbale::log::{CallId, Durability};
 
+use super::changes::Changes;
 use super::live::{State, lock};
 use super::outbox::Outbox;
 use super::protocol::ServerEvent;
@@ -13,12 +14,23 @@ use super::protocol::ServerEvent;
 pub struct Events {
     pub outbox: Arc<Outbox>,
     pub state: Arc<Mutex<State>>,
+    pub changes: Arc<Changes>,
 }
 
 impl Observer for Events {
     fn observe(&self, call_id: &CallId, event: &CallEvent) {
         MetricsObserver.observe(call_id, event);
-        let event = match event {
+        if let Some(event) = self.for_client(event) {
+            self.outbox.push(&event);
+        }
+        self.changes.note();
+    }
+}
+
+impl Events {
+    /// Returns an event as its client gets it, if it does.
+    fn for_client(&self, event: &CallEvent) -> Option<ServerEvent> {
+        Some(match event {
             CallEvent::BargedIn => ServerEvent::BargedIn {},
             CallEvent::ResultReady { id } => ServerEvent::ResultReady { tool_call_id: id.to_string() },
             CallEvent::ToolFinished { id, outcome, .. } => {
@@ -39,10 +51,10 @@ impl Observer for Events {
                     Durability::Spooled => "spooled",
                     _ => "accepted",
                 };
+                lock(&self.state).level = level;
                 ServerEvent::LogLevel { level }
             }
-            _ => return,
-        };
-        self.outbox.push(&event);
+            _ => return None,
+        })
     }
 }

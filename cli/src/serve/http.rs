@@ -22,7 +22,7 @@ use super::error::ApiError;
 use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
 use super::request::{Answer, Body, body, call_id};
-use super::{edits, openapi, reads, socket, telemetry};
+use super::{edits, openapi, pages, reads, socket, telemetry};
 
 /// Returns the routes, and the document about them.
 pub fn router(server: Arc<Server>) -> Router {
@@ -51,6 +51,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .split_for_parts();
     let document = openapi::text(&document);
     router
+        .merge(pages::routes())
         .route("/openapi.json", get(|| async { ([(CONTENT_TYPE, "application/json")], document) }))
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is no such address; see docs/serve.md") })
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))

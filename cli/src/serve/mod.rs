@@ -3,11 +3,13 @@
 //! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live/` what they do to a call, `outbox.rs` what a
 //! client gets again when it reconnects. `chat/` has the same calls as a model of OpenAI. `calls.rs` opens and closes calls,
 //! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `request.rs` what they share, `openapi.rs` the document
-//! about them. `auth.rs` says who may use them, `limits.rs` and `connections.rs` how much and how fast.
+//! about them. `pages/` has the pages for people, `changes.rs` what they wait for. `auth.rs` and `sessions.rs` say who may use all
+//! this, `limits.rs` and `connections.rs` how much and how fast.
 
 mod arguments;
 mod auth;
 mod calls;
+mod changes;
 mod chat;
 mod connections;
 mod edits;
@@ -19,9 +21,11 @@ mod live;
 mod models;
 mod openapi;
 mod outbox;
+mod pages;
 pub mod protocol;
 mod reads;
 mod request;
+mod sessions;
 mod socket;
 mod telemetry;
 mod tools;
@@ -49,6 +53,7 @@ use auth::Access;
 use calls::Calls;
 use limits::Limits;
 use models::Models;
+use pages::Pages;
 use telemetry::Telemetry;
 
 /// How long sockets and the log may take to end.
@@ -62,6 +67,7 @@ pub struct Server {
     access: Access,
     limits: Limits,
     telemetry: Telemetry,
+    pages: Pages,
     grace: Duration,
     is_draining: AtomicBool,
     /// The number of open sockets. HTTP does not count them.
@@ -141,6 +147,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         access,
         limits: Limits::new(arguments.max_rate),
         telemetry: Telemetry::install()?,
+        pages: Pages::default(),
         grace,
         is_draining: AtomicBool::new(false),
         sockets: watch::Sender::new(0),

@@ -7,6 +7,7 @@ mod chat;
 mod faults;
 mod many;
 mod operate;
+mod pages;
 mod prompt;
 mod report;
 mod security;

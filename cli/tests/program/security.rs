@@ -31,13 +31,16 @@ const ADDRESSES: [(&str, &str, &str); 12] = [
     ("POST", "/v1/calls/one/erase", "admin"),
 ];
 
+/// Each address of a page that shows calls, or follows one that does.
+pub const PAGES: [&str; 4] = ["/", "/events", "/calls/one", "/calls/one/events"];
+
 fn local() -> (TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     (folder, server)
 }
 
-fn with_tokens() -> (TempDir, Server) {
+pub fn with_tokens() -> (TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokens"), "call 0123456789abcdef\nread,admin fedcba9876543210\n").unwrap();
     let server = Server::start(folder.path(), &["--tokens", "tokens"]);
@@ -95,6 +98,9 @@ fn name_that_was_bound_to_this_host_is_refused() {
         let host = format!("Host: {host}\r\n");
         for (method, path, _) in ADDRESSES {
             assert_eq!(server.request(method, path, &host, "{}").0, 403, "{method} {path} {host}");
+        }
+        for page in PAGES {
+            assert_eq!(server.request("GET", page, &host, "").0, 403, "{page} {host}");
         }
         assert_eq!(server.upgrade("/v1/calls/one/socket", &host), 403, "{host}");
     }

@@ -13,9 +13,11 @@ use verbale::MessageWrapper;
 use verbale::call::{CallSession, Played, SpeechId, Utterance};
 use verbale::message::ToolCall;
 
+use crate::serve::changes::Changes;
 use crate::serve::chat::Chat;
 use crate::serve::events::Events;
 use crate::serve::outbox::Outbox;
+use crate::serve::pages::Older;
 use crate::serve::protocol::{ClientEvent, FromClient, ServerEvent};
 use crate::serve::tools::{ClientTools, output};
 
@@ -32,6 +34,8 @@ pub struct LiveCall {
     pub instance: String,
     pub outbox: Arc<Outbox>,
     pub tools: Arc<ClientTools>,
+    pub changes: Arc<Changes>,
+    pub older: Older,
     /// What a client of `/v1/chat/completions` has of the call.
     chat: Mutex<Chat>,
     state: Arc<Mutex<State>>,
@@ -47,6 +51,8 @@ pub struct State {
     seen: HashSet<String>,
     /// The messages that the log has not stored yet, as far as is known.
     pub unstored: Vec<String>,
+    /// How far the log has what waits for it.
+    pub level: &'static str,
     speeches: HashMap<String, SpeechId>,
     /// Their names, oldest first.
     names: VecDeque<String>,
@@ -70,6 +76,8 @@ impl LiveCall {
             instance,
             outbox,
             tools,
+            changes: events.changes.clone(),
+            older: Older::default(),
             chat: Mutex::default(),
             state,
             used: Mutex::new(Instant::now()),
@@ -109,8 +117,14 @@ impl LiveCall {
         }
         self.touch();
         let effect = self.carry_out(event_id, event)?;
+        self.changes.note();
         self.state().unstored.extend(event_id.map(str::to_owned));
         Ok(effect)
+    }
+
+    /// Returns how far the log has what waits for it.
+    pub fn log_level(&self) -> &'static str {
+        self.state().level
     }
 
     /// Returns what a client of `/v1/chat/completions` has of the call.
