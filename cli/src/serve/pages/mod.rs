@@ -20,7 +20,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::Server;
 use super::error::ApiError;
 use crate::html::{Follow, Served, policy};
-pub use call::Older;
+pub use call::Seen;
 use recent::Recent;
 
 /// The characters that mean something in an address.
