@@ -15,10 +15,12 @@ use super::changes::Changes;
 use super::error::ApiError;
 use super::events::Events;
 use super::live::LiveCall;
+use super::modality::{Added, Chats, Message, Schedule};
 use super::models::Models;
 use super::outbox::Outbox;
 use super::protocol::Start;
 use super::tools::ClientTools;
+use crate::log::Log;
 
 /// How long a client waits for a call that is opened or resumed.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,6 +36,9 @@ pub struct Calls {
     salt: Option<String>,
     max_calls: usize,
     live: Mutex<HashMap<CallId, Arc<LiveCall>>>,
+    /// The conversations without a telephone, and their messages of later.
+    pub chats: Chats,
+    pub schedule: Schedule,
     /// The changes of all live calls, and of their list.
     pub changes: Arc<Changes>,
     /// How many calls have ended.
@@ -53,12 +58,15 @@ pub struct Opened {
 impl Calls {
     pub fn new(
         writer: LogWriter,
+        log: Log,
         models: Models,
         system: Option<String>,
         salt: Option<String>,
         max_calls: usize,
     ) -> Self {
         Self {
+            chats: Chats::new(writer.clone(), log),
+            schedule: Schedule::new(Arc::new(SystemClock)),
             host: CallHost::new(writer),
             models,
             system,
@@ -75,9 +83,9 @@ impl Calls {
         self.live().get(call_id).cloned()
     }
 
-    /// Returns the ids of the live calls.
+    /// Returns the ids of the live calls and of the open chats.
     pub fn ids(&self) -> Vec<CallId> {
-        self.live().keys().cloned().collect()
+        self.live().keys().cloned().chain(self.chats.ids()).collect()
     }
 
     /// Returns the live calls, in no particular order.
@@ -92,7 +100,9 @@ impl Calls {
 
     /// Returns the calls that had no message and no request for this long.
     pub fn idle(&self, limit: Duration) -> Vec<CallId> {
-        self.live().iter().filter(|(_, call)| call.is_idle(limit)).map(|(call_id, _)| call_id.clone()).collect()
+        let live = self.live();
+        let idle = live.iter().filter(|(_, call)| call.is_idle(limit)).map(|(call_id, _)| call_id.clone());
+        idle.chain(self.chats.idle(limit)).collect()
     }
 
     /// Returns the live call, resumes it from the log, or opens it.
@@ -103,9 +113,10 @@ impl Calls {
             call.touch();
             return Ok(Opened { call, is_resumed: true });
         }
-        if self.live().len() >= self.max_calls {
-            return Err(ApiError::busy("the server has as many calls as it may have; try another one, or later"));
+        if self.chats.get(call_id).is_some() {
+            return Err(ApiError::conflict("a chat has this id; close it first"));
         }
+        self.check_room()?;
         let header = self.header(call_id, start)?;
         let changes = Arc::new(Changes::of_call(&self.changes));
         let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), state: Arc::default(), changes });
@@ -134,6 +145,26 @@ impl Calls {
         Ok(Opened { call, is_resumed: hosted.is_resumed })
     }
 
+    /// Adds a message to a chat.
+    pub async fn submit(&self, message: &Message) -> Result<Added, ApiError> {
+        let gate = self.gate(&message.call_id);
+        let _alone = gate.lock().await;
+        if self.get(&message.call_id).is_some() {
+            return Err(ApiError::conflict("a live call has this id; its socket takes the words"));
+        }
+        if self.chats.get(&message.call_id).is_none() {
+            self.check_room()?;
+        }
+        self.chats.add(message).await
+    }
+
+    fn check_room(&self) -> Result<(), ApiError> {
+        match self.ids().len() < self.max_calls {
+            true => Ok(()),
+            false => Err(ApiError::busy("the server has as many calls as it may have; try another one, or later")),
+        }
+    }
+
     fn header(&self, call_id: &CallId, start: &Start) -> Result<CallHeader, ApiError> {
         let mut header = CallHeader::new(call_id.clone(), SystemClock.now_ms()).map_err(invalid)?;
         if let (Some(number), Some(salt)) = (&start.caller, &self.salt) {
@@ -153,7 +184,7 @@ impl Calls {
 
     /// Closes a live call and tells its client. Returns whether it was live.
     pub async fn close(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
-        let Some(call) = self.get(call_id) else { return Ok(false) };
+        let Some(call) = self.get(call_id) else { return self.close_chat(call_id, reason).await };
         let closed = self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
         self.live().remove(call_id);
         call.end(reason, false, closed.is_some_and(|closed| is_stored(&closed)));
@@ -162,9 +193,18 @@ impl Calls {
         Ok(true)
     }
 
+    async fn close_chat(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
+        let gate = self.gate(call_id);
+        let _alone = gate.lock().await;
+        let is_closed = self.chats.close(call_id, reason).await?;
+        self.ended.fetch_add(u64::from(is_closed), Ordering::AcqRel);
+        self.changes.note();
+        Ok(is_closed)
+    }
+
     /// Closes all calls and stores everything. Their clients learn that another server can continue them.
     pub async fn drain(&self) -> Drained {
-        let drained = self.host.drain(CLOSE_TIMEOUT).await;
+        let (drained, ()) = tokio::join!(self.host.drain(CLOSE_TIMEOUT), self.chats.drain());
         let stored: HashSet<&CallId> =
             drained.closed.iter().filter(|(_, closed)| is_stored(closed)).map(|(call_id, _)| call_id).collect();
         for (call_id, call) in self.live().drain() {

@@ -22,7 +22,7 @@ use super::error::ApiError;
 use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
 use super::request::{Answer, Body, body, call_id};
-use super::{edits, openapi, pages, reads, socket, telemetry};
+use super::{edits, modality, openapi, pages, reads, socket, telemetry};
 
 /// Returns the routes, and the document about them.
 pub fn router(server: Arc<Server>) -> Router {
@@ -48,6 +48,12 @@ pub fn router(server: Arc<Server>) -> Router {
         .routes(routes!(telemetry::metrics))
         .routes(routes!(chat::complete))
         .routes(routes!(chat::models))
+        .routes(routes!(modality::submit))
+        .routes(routes!(modality::immediate))
+        .routes(routes!(modality::scheduled))
+        .routes(routes!(modality::pending))
+        .routes(routes!(modality::state::query))
+        .routes(routes!(modality::state::snapshot))
         .split_for_parts();
     let document = openapi::text(&document);
     router

@@ -1,7 +1,7 @@
 //! `verbale serve`: calls for services in any language, over a socket a call.
 //!
 //! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live/` what they do to a call, `outbox.rs` what a
-//! client gets again when it reconnects. `chat/` has the same calls as a model of OpenAI. `calls.rs` opens and closes calls,
+//! client gets again when it reconnects. `chat/` has the same calls as a model of OpenAI, `modality/` chats without a model. `calls.rs` opens and closes calls,
 //! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `request.rs` what they share, `openapi.rs` the document
 //! about them. `pages/` has the pages for people, `changes.rs` what they wait for. `auth.rs` and `sessions.rs` say who may use all
 //! this, `limits.rs` and `connections.rs` how much and how fast.
@@ -18,6 +18,7 @@ mod events;
 mod http;
 mod limits;
 mod live;
+mod modality;
 mod models;
 mod openapi;
 mod outbox;
@@ -138,7 +139,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
 
     let listener = TcpListener::bind(arguments.listen).await?;
     let address = listener.local_addr()?;
-    let calls = Calls::new(writer.clone(), models, system, arguments.salt.clone(), arguments.max_calls);
+    let calls = Calls::new(writer.clone(), log.clone(), models, system, arguments.salt.clone(), arguments.max_calls);
     let grace = Duration::from_secs(arguments.grace_s);
     let server = Arc::new(Server {
         calls,
@@ -166,8 +167,10 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     };
     let served = tokio::spawn(connections::serve(listener, router, max_connections, until_stopped, GOODBYE));
     let idle = tokio::spawn(close_idle(server.clone(), Duration::from_secs(arguments.idle_s)));
+    let scheduled = tokio::spawn(apply_scheduled(server.clone()));
     stop.await;
     idle.abort();
+    scheduled.abort();
     let drained = server.drain().await;
     note(&drained.to_string());
     server.sockets_are_closed().await;
@@ -184,6 +187,20 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Output(io::Error::other(format!("{unstored} parts of calls are not logged: {drained}")))),
     }
+}
+
+/// Adds the messages that wait for their time, as long as the server runs.
+async fn apply_scheduled(server: Arc<Server>) {
+    let apply = |message: modality::Message| {
+        let server = server.clone();
+        async move {
+            match server.is_draining() {
+                true => Err(error::ApiError::busy("the server is stopping")),
+                false => server.calls.submit(&message).await.map(drop),
+            }
+        }
+    };
+    server.calls.schedule.run(apply).await;
 }
 
 /// Closes calls that nobody uses, as long as the server runs.

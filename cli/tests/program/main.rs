@@ -6,6 +6,7 @@ mod calls;
 mod chat;
 mod faults;
 mod many;
+mod modality;
 mod operate;
 mod pages;
 mod prompt;

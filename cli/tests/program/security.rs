@@ -16,7 +16,7 @@ const CALL: &str = "Authorization: Bearer 0123456789abcdef\r\n";
 const ADMIN: &str = "Authorization: Bearer fedcba9876543210\r\n";
 
 /// Each address of HTTP, with its scope.
-const ADDRESSES: [(&str, &str, &str); 12] = [
+const ADDRESSES: [(&str, &str, &str); 14] = [
     ("POST", "/v1/calls/one", "call"),
     ("GET", "/v1/calls/one", "read"),
     ("GET", "/v1/calls", "read"),
@@ -25,6 +25,8 @@ const ADDRESSES: [(&str, &str, &str); 12] = [
     ("GET", "/v1/models", "call"),
     ("GET", "/v1/calls/one/turns", "read"),
     ("GET", "/metrics", "read"),
+    ("GET", "/events/pending", "read"),
+    ("GET", "/environment/modalities/chat", "read"),
     ("POST", "/v1/calls/one/close", "call"),
     ("POST", "/v1/calls/one/hold", "admin"),
     ("POST", "/v1/calls/one/release", "admin"),
@@ -61,6 +63,9 @@ fn request_without_token_is_refused() {
         assert_eq!(server.request(method, path, wrong, "{}").0, 401, "{method} {path}");
     }
     assert_eq!(server.request("POST", "/v1/chat/completions", "", "{\"messages\": []}").0, 401);
+    for path in ["/modalities/chat/submit", "/events/immediate", "/events", "/environment/modalities/chat/query"] {
+        assert_eq!(server.request("POST", path, "", "{\"modality\": \"chat\", \"data\": {}}").0, 401, "{path}");
+    }
     assert_eq!(server.upgrade("/v1/calls/one/socket", ""), 401);
     assert_eq!(server.request("GET", "/healthz", "", ""), (200, "ok\n".to_owned()));
     let refused = shown(&run(Path::new("."), "verbale serve --listen 0.0.0.0:0"));
