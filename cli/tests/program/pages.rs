@@ -185,3 +185,26 @@ fn pages_follow_a_call_from_its_start_to_its_end() {
     while list.next().is_some() {}
     assert!(get(&server, "/events", "").0.starts_with("http/1.1 503"));
 }
+
+/// Summaries let the oldest messages leave memory. The page reads them from the log.
+#[test]
+fn page_of_a_long_live_call_has_all_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--log", "embedded:db"]);
+    let words: Vec<String> = (0..12).map(|turn| format!("Story {turn} {}", "la ".repeat(1_500))).collect();
+    let mut messages = Vec::new();
+    for words in &words {
+        messages.push(json!({ "role": "user", "content": words }));
+        let body = json!({ "user": "one", "messages": messages });
+        let (status, answer) = server.request("POST", "/v1/chat/completions", "", &body.to_string());
+        assert_eq!(status, 200, "{answer}");
+        messages.push(serde_json::from_str::<Value>(&answer).unwrap()["choices"][0]["message"].clone());
+    }
+    let (_, kept) = server.request("GET", "/v1/calls/one", "", "");
+    assert!(!kept.contains("Story 0 "), "all messages are in memory");
+    let (_, page) = get(&server, "/calls/one", "");
+    for turn in 0..words.len() {
+        assert!(page.contains(&format!("<td>Story {turn} la")), "{turn}");
+    }
+    assert!(page.contains(">Live, ") && !page.contains("left out"), "{page}");
+}

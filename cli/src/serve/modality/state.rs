@@ -56,7 +56,7 @@ pub async fn query(State(server): State<Arc<Server>>, headers: HeaderMap, given:
     for call_id in ids {
         if let Some(manager) = whole(&server, &call_id).await? {
             for message in of_manager(call_id.as_str(), &manager) {
-                let id = message["message_id"].as_str().unwrap_or_default().to_owned();
+                let id = message.get("message_id").and_then(Value::as_str).unwrap_or_default().to_owned();
                 written.insert((call_id.clone(), id), message);
             }
             selected.insert(&Conversation::from_manager(call_id, manager)).map_err(ApiError::invalid)?;
