@@ -1,12 +1,13 @@
 //! [`Message`]: a submitted message, as `verbale::exchange::import_chat` reads it.
 
 use serde_json::Value;
+use verbale::clock::{Clock, SystemClock};
 use verbale::exchange::{ImportOptions, export_chat, import_chat};
 use verbale::log::CallId;
 use verbale::message::{Contents, Decision, Map};
 use verbale::{Draft, MessageId, MessageWrapper, MessagesManager, PlainMessage, Role, Timing};
 
-use super::schedule::moment;
+use super::schedule::{moment, read_moment};
 use crate::serve::error::ApiError;
 
 /// The custom data that keeps the `message_id` of a client, if it is not an id of the library.
@@ -39,7 +40,8 @@ impl Message {
             fields.insert("timestamp".to_owned(), moment(at_ms).into());
         }
         if is_missing("message_id", fields) && is_missing("input_id", fields) {
-            fields.insert("message_id".to_owned(), crate::serve::unique_id(at_ms).into());
+            // Not the time of the message: all ids of a process rise, so one of the year 2999 would be followed by others.
+            fields.insert("message_id".to_owned(), crate::serve::unique_id(SystemClock.now_ms()).into());
         }
         let conversations: Vec<(String, MessagesManager<PlainMessage>)> =
             import_chat(data.to_string(), &ImportOptions::default()).map_err(ApiError::invalid)?;
@@ -97,7 +99,8 @@ pub fn of_manager(conversation: &str, manager: &MessagesManager<PlainMessage>) -
 }
 
 /// Returns the place of a message: by time, and messages of one time by `input_id` or else `message_id`.
-pub fn order(message: &Value) -> (String, String) {
-    let text = |name: &str| message.get(name).and_then(Value::as_str).map(str::to_owned);
-    (text("timestamp").unwrap_or_default(), text("input_id").or(text("message_id")).unwrap_or_default())
+pub fn order(message: &Value) -> (i64, String) {
+    let text = |name: &str| message.get(name).and_then(Value::as_str);
+    let at_ms = text("timestamp").and_then(|timestamp| read_moment(timestamp).ok()).unwrap_or_default();
+    (at_ms, text("input_id").or(text("message_id")).unwrap_or_default().to_owned())
 }

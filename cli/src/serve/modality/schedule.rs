@@ -139,10 +139,11 @@ fn size(event: &Pending) -> usize {
     event.message.json.to_string().len()
 }
 
-/// Formats a time.
+/// Formats a time, as messages have it: with milliseconds, if there are any.
 pub fn moment(at_ms: i64) -> String {
     // A time out of range is the first one.
-    Timestamp::from_millisecond(at_ms).unwrap_or_default().to_string()
+    let at = Timestamp::from_millisecond(at_ms).unwrap_or_default();
+    if at_ms % 1_000 == 0 { format!("{at:.0}") } else { format!("{at:.3}") }
 }
 
 /// Reads a time.
@@ -205,6 +206,17 @@ mod tests {
         let failed = json!([{ "event_id": "wrong", "status": "failed", "error": "there is one" }]);
         assert_eq!(schedule.list(), json!({ "pending": [], "failed": failed }));
         task.abort();
+    }
+
+    #[test]
+    fn times_have_the_form_of_messages() {
+        for (at_ms, text) in
+            [(1_710_498_600_000, "2024-03-15T10:30:00Z"), (1_710_498_600_920, "2024-03-15T10:30:00.920Z")]
+        {
+            assert_eq!((moment(at_ms).as_str(), read_moment(text).unwrap()), (text, at_ms));
+            let data = json!({ "role": "user", "content": "Hi." });
+            assert_eq!(Message::read(data, at_ms).unwrap().json["timestamp"], text);
+        }
     }
 
     #[test]
