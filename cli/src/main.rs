@@ -7,6 +7,7 @@ mod command;
 mod demo;
 mod export;
 mod failure;
+mod html;
 mod import;
 mod list;
 mod log;

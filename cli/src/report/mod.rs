@@ -19,7 +19,7 @@ use crate::failure::{EXIT_STATUS, Failure};
 use crate::log::LogArguments;
 use crate::new_file::NewFile;
 use crate::redact::Mask;
-use page::{Known, Page};
+pub use page::{Known, Page};
 use prompts::Prices;
 
 /// Writes a call as one page of HTML: a timeline, the time and tokens of each turn, the transcript, and what went wrong.

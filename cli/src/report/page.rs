@@ -8,6 +8,7 @@ use verbale::{MessageWrapper, PlainMessage};
 use super::chart::{BARS_HEIGHT, Bars, Timeline, Value};
 use super::parts::{Parts, Row};
 use super::prompts::{Memory, Prices, Prompts, dollars};
+use crate::html::Served;
 use crate::show::{started_ms, summaries};
 use crate::text::{count, place, visible};
 use crate::time::{lasting, since, utc};
@@ -29,6 +30,8 @@ pub struct Page {
     /// When something went wrong, the message of the transcript that it is about, and what.
     causes: Vec<(String, Option<usize>, Cause)>,
     rows: Vec<Row>,
+    /// What the page has if a server shows it.
+    served: Option<Served>,
 }
 
 /// What the log does not know.
@@ -78,7 +81,15 @@ impl Page {
             memories: prompts.memories,
             causes,
             rows: parts.rows,
+            served: None,
         }
+    }
+
+    /// Makes it the page of a server, which knows what the log has of a live call.
+    pub fn served(mut self, served: Served, log: Option<String>) -> Self {
+        self.served = Some(served);
+        self.facts.extend(log.map(|log| ("log", log)));
+        self
     }
 
     /// Returns a value of the head of the page, or an empty text.

@@ -5,12 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use verbale::log::CallId;
 
 use super::error::ApiError;
+use super::sessions::Sessions;
 
 /// What a token allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,20 +24,23 @@ pub enum Scope {
     Admin,
 }
 
+/// Why a request of a browser is refused.
+const OTHER_SITE: &str = "a page of another site sent this request";
 /// How long a ticket opens a socket.
 const TICKET_LASTS: Duration = Duration::from_secs(30);
 
-/// The tokens of the server, and the tickets that it gave out.
+/// The tokens of the server, and the tickets and sessions that it gave out.
 pub struct Access {
     /// The SHA-256 of each token, and what it allows. Without tokens, everybody on this host may do everything.
     tokens: Vec<([u8; 32], Vec<Scope>)>,
     tickets: Mutex<HashMap<String, (CallId, Instant)>>,
+    pub sessions: Sessions,
 }
 
 impl Access {
     /// Everybody on this host has access.
     pub fn local() -> Self {
-        Self { tokens: Vec::new(), tickets: Mutex::default() }
+        Self { tokens: Vec::new(), tickets: Mutex::default(), sessions: Sessions::default() }
     }
 
     /// Reads tokens: on each line scopes, separated by commas, and a token of 16 characters or more. `#` begins a comment.
@@ -65,7 +69,7 @@ impl Access {
         if tokens.is_empty() {
             return Err("there is no token".to_owned());
         }
-        Ok(Self { tokens, tickets: Mutex::default() })
+        Ok(Self { tokens, tickets: Mutex::default(), sessions: Sessions::default() })
     }
 
     pub fn has_tokens(&self) -> bool {
@@ -82,6 +86,32 @@ impl Access {
         let Some(token) = token else {
             return Err(ApiError::new(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer TOKEN`"));
         };
+        self.check_token(scope, token)
+    }
+
+    /// Checks a request for a page: a token, or the cookie of a session.
+    pub fn check_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        match self.has_tokens() && self.sessions.has(headers) {
+            true => Ok(()),
+            false => self.check(Scope::Read, headers),
+        }
+    }
+
+    /// Checks that a page of this server, or a program, sends a form.
+    pub fn check_form(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        if !self.has_tokens() {
+            return check_local(headers);
+        }
+        let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        match text(ORIGIN) {
+            None => Ok(()),
+            Some(origin) if origin.split_once("://").is_some_and(|(_, host)| text(HOST) == Some(host)) => Ok(()),
+            Some(_) => Err(ApiError::new(StatusCode::FORBIDDEN, OTHER_SITE)),
+        }
+    }
+
+    /// Checks a token.
+    pub fn check_token(&self, scope: Scope, token: &str) -> Result<(), ApiError> {
         let digest: [u8; 32] = Sha256::digest(token.trim()).into();
         // Comparing digests tells nothing about a token by its time.
         let found: Vec<_> = self.tokens.iter().filter(|(known, _)| *known == digest).collect();
@@ -116,11 +146,8 @@ impl Access {
     /// Returns a ticket that opens one socket of a call, within 30 s.
     ///
     /// Returns an error if the system has no random bytes.
-    #[expect(clippy::disallowed_methods, reason = "a secret must not be what a seed gives")]
     pub fn ticket(&self, call_id: &CallId) -> Result<String, ApiError> {
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error))?;
-        let ticket: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        let ticket = secret()?;
         let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         tickets.retain(|_, (_, until)| *until >= now);
@@ -143,6 +170,16 @@ impl Scope {
     }
 }
 
+/// Returns a secret that nobody can guess.
+///
+/// Returns an error if the system has no random bytes.
+#[expect(clippy::disallowed_methods, reason = "a secret must not be what a seed gives")]
+pub fn secret() -> Result<String, ApiError> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error))?;
+    Ok(secret.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Checks that the request names this host, and that a page that sends it is of this host.
 fn check_local(headers: &HeaderMap) -> Result<(), ApiError> {
     let host = headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -152,7 +189,7 @@ fn check_local(headers: &HeaderMap) -> Result<(), ApiError> {
     match headers.get(ORIGIN).map(|value| value.to_str().unwrap_or_default()) {
         None => Ok(()),
         Some(origin) if origin.split_once("://").is_some_and(|(_, host)| is_local(host)) => Ok(()),
-        Some(_) => Err(ApiError::new(StatusCode::FORBIDDEN, "a page of another site sent this request")),
+        Some(_) => Err(ApiError::new(StatusCode::FORBIDDEN, OTHER_SITE)),
     }
 }
 

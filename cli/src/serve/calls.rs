@@ -1,6 +1,7 @@
 //! [`Calls`]: the live calls of the server.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -11,13 +12,16 @@ use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
 use verbale::message::Map;
 
 use super::callback::Callbacks;
+use super::changes::Changes;
 use super::error::ApiError;
 use super::events::Events;
 use super::live::LiveCall;
+use super::modality::{Added, Chats, Message, Schedule};
 use super::models::Models;
 use super::outbox::Outbox;
 use super::protocol::Start;
 use super::tools::ClientTools;
+use crate::log::Log;
 
 /// How long a client waits for a call that is opened or resumed.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,6 +38,13 @@ pub struct Calls {
     max_calls: usize,
     callbacks: Option<Arc<Callbacks>>,
     live: Mutex<HashMap<CallId, Arc<LiveCall>>>,
+    /// The conversations without a telephone, and their messages of later.
+    pub chats: Chats,
+    pub schedule: Schedule,
+    /// The changes of all live calls, and of their list.
+    pub changes: Arc<Changes>,
+    /// How many calls have ended.
+    ended: AtomicU64,
     /// One connection opens a call, and others wait for it.
     opening: Mutex<HashMap<CallId, Weak<Gate>>>,
 }
@@ -49,6 +60,7 @@ pub struct Opened {
 impl Calls {
     pub fn new(
         writer: LogWriter,
+        log: Log,
         models: Models,
         system: Option<String>,
         salt: Option<String>,
@@ -56,6 +68,8 @@ impl Calls {
         callbacks: Option<Arc<Callbacks>>,
     ) -> Self {
         Self {
+            chats: Chats::new(writer.clone(), log),
+            schedule: Schedule::new(Arc::new(SystemClock)),
             host: CallHost::new(writer),
             models,
             system,
@@ -63,6 +77,8 @@ impl Calls {
             max_calls,
             callbacks,
             live: Mutex::default(),
+            changes: Arc::new(Changes::of_all()),
+            ended: AtomicU64::new(0),
             opening: Mutex::default(),
         }
     }
@@ -71,14 +87,26 @@ impl Calls {
         self.live().get(call_id).cloned()
     }
 
-    /// Returns the ids of the live calls.
+    /// Returns the ids of the live calls and of the open chats.
     pub fn ids(&self) -> Vec<CallId> {
-        self.live().keys().cloned().collect()
+        self.live().keys().cloned().chain(self.chats.ids()).collect()
+    }
+
+    /// Returns the live calls, in no particular order.
+    pub fn all(&self) -> Vec<Arc<LiveCall>> {
+        self.live().values().cloned().collect()
+    }
+
+    /// Returns how many calls have ended in this process.
+    pub fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Acquire)
     }
 
     /// Returns the calls that had no message and no request for this long.
     pub fn idle(&self, limit: Duration) -> Vec<CallId> {
-        self.live().iter().filter(|(_, call)| call.is_idle(limit)).map(|(call_id, _)| call_id.clone()).collect()
+        let live = self.live();
+        let idle = live.iter().filter(|(_, call)| call.is_idle(limit)).map(|(call_id, _)| call_id.clone());
+        idle.chain(self.chats.idle(limit)).collect()
     }
 
     /// Returns the live call, resumes it from the log, or opens it.
@@ -89,11 +117,13 @@ impl Calls {
             call.touch();
             return Ok(Opened { call, is_resumed: true });
         }
-        if self.live().len() >= self.max_calls {
-            return Err(ApiError::busy("the server has as many calls as it may have; try another one, or later"));
+        if self.chats.get(call_id).is_some() {
+            return Err(ApiError::conflict("a chat has this id; close it first"));
         }
+        self.check_room()?;
         let header = self.header(call_id, start)?;
-        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), call: OnceLock::new() });
+        let changes = Arc::new(Changes::of_call(&self.changes));
+        let events = Arc::new(Events { outbox: Arc::new(Outbox::new()), changes, call: OnceLock::new() });
         let tools = Arc::new(ClientTools::new(events.outbox.clone(), self.callbacks.clone()));
         let mut builder = self.models.call().observer(events.clone());
         if let Some(system) = start.system.as_ref().or(self.system.as_ref()) {
@@ -107,10 +137,11 @@ impl Calls {
         }
         let hosted = self.host.open_or_resume(header, OPEN_TIMEOUT, || builder).await.map_err(failed)?;
         let instance = super::unique_id(SystemClock.now_ms());
-        let call = Arc::new(LiveCall::new(hosted.session, instance, events.outbox.clone(), tools));
+        let call = Arc::new(LiveCall::new(hosted.session, instance, &events, tools));
         // Nobody else has set it.
         let _ = events.call.set(Arc::downgrade(&call));
         self.live().insert(call_id.clone(), call.clone());
+        call.changes.note();
         if hosted.is_resumed {
             // Words that the process before did not answer.
             let _ = call.answer();
@@ -118,6 +149,26 @@ impl Calls {
             call.say(greeting.clone()).map_err(ApiError::invalid)?;
         }
         Ok(Opened { call, is_resumed: hosted.is_resumed })
+    }
+
+    /// Adds a message to a chat.
+    pub async fn submit(&self, message: &Message) -> Result<Added, ApiError> {
+        let gate = self.gate(&message.call_id);
+        let _alone = gate.lock().await;
+        if self.get(&message.call_id).is_some() {
+            return Err(ApiError::conflict("a live call has this id; its socket takes the words"));
+        }
+        if self.chats.get(&message.call_id).is_none() {
+            self.check_room()?;
+        }
+        self.chats.add(message).await
+    }
+
+    fn check_room(&self) -> Result<(), ApiError> {
+        match self.ids().len() < self.max_calls {
+            true => Ok(()),
+            false => Err(ApiError::busy("the server has as many calls as it may have; try another one, or later")),
+        }
     }
 
     fn header(&self, call_id: &CallId, start: &Start) -> Result<CallHeader, ApiError> {
@@ -139,23 +190,37 @@ impl Calls {
 
     /// Closes a live call and tells its client. Returns whether it was live.
     pub async fn close(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
-        let Some(call) = self.get(call_id) else { return Ok(false) };
+        let Some(call) = self.get(call_id) else { return self.close_chat(call_id, reason).await };
         call.begin_closing();
         let closed = self.host.close(call_id, reason, CLOSE_TIMEOUT).await.map_err(failed)?;
         self.live().remove(call_id);
         call.end(reason, false, closed.is_some_and(|closed| is_stored(&closed)));
+        self.ended.fetch_add(1, Ordering::AcqRel);
+        call.changes.note();
         Ok(true)
+    }
+
+    async fn close_chat(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
+        let gate = self.gate(call_id);
+        let _alone = gate.lock().await;
+        let is_closed = self.chats.close(call_id, reason).await?;
+        self.ended.fetch_add(u64::from(is_closed), Ordering::AcqRel);
+        self.changes.note();
+        Ok(is_closed)
     }
 
     /// Closes all calls and stores everything. Their clients learn that another server can continue them.
     pub async fn drain(&self) -> Drained {
         self.live().values().for_each(|call| call.begin_closing());
-        let drained = self.host.drain(CLOSE_TIMEOUT).await;
+        let (drained, ()) = tokio::join!(self.host.drain(CLOSE_TIMEOUT), self.chats.drain());
         let stored: HashSet<&CallId> =
             drained.closed.iter().filter(|(_, closed)| is_stored(closed)).map(|(call_id, _)| call_id).collect();
         for (call_id, call) in self.live().drain() {
             call.end("drain", true, stored.contains(&call_id));
+            self.ended.fetch_add(1, Ordering::AcqRel);
+            call.changes.note();
         }
+        self.changes.note();
         drained
     }
 

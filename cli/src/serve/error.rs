@@ -30,6 +30,15 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
     }
 
+    pub fn conflict(text: impl Display) -> Self {
+        Self::new(StatusCode::CONFLICT, text)
+    }
+
+    /// Returns whether there is no call with an id.
+    pub fn is_no_call(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
     pub fn no_call() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is no such call")
     }

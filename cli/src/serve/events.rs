@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use verbale::conversation::{CallEvent, MetricsObserver, Observer, ToolOutcome};
 use verbale::log::{CallId, Durability};
 
+use super::changes::Changes;
 use super::live::LiveCall;
 use super::outbox::Outbox;
 use super::protocol::ServerEvent;
@@ -12,6 +13,7 @@ use super::protocol::ServerEvent;
 /// Passes the events of a call on to its client.
 pub struct Events {
     pub outbox: Arc<Outbox>,
+    pub changes: Arc<Changes>,
     /// The call, once it is open.
     pub call: OnceLock<Weak<LiveCall>>,
 }
@@ -19,7 +21,17 @@ pub struct Events {
 impl Observer for Events {
     fn observe(&self, call_id: &CallId, event: &CallEvent) {
         MetricsObserver.observe(call_id, event);
-        let event = match event {
+        if let Some(event) = self.for_client(event) {
+            self.outbox.push(&event);
+        }
+        self.changes.note();
+    }
+}
+
+impl Events {
+    /// Returns an event as its client gets it, if it does.
+    fn for_client(&self, event: &CallEvent) -> Option<ServerEvent> {
+        Some(match event {
             CallEvent::BargedIn => ServerEvent::BargedIn {},
             CallEvent::ResultReady { id } => ServerEvent::ResultReady { tool_call_id: id.to_string() },
             CallEvent::ToolFinished { id, outcome, .. } => {
@@ -42,8 +54,7 @@ impl Observer for Events {
                 };
                 ServerEvent::LogLevel { level }
             }
-            _ => return,
-        };
-        self.outbox.push(&event);
+            _ => return None,
+        })
     }
 }

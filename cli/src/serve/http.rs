@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
-use verbale::log::{CallChange, CallQuery, Cursor, Day, LogErrorKind, Tenant};
+use verbale::log::{CallQuery, Cursor, Day, Tenant};
 
 use super::Server;
 use super::auth::Scope;
@@ -22,7 +22,7 @@ use super::error::ApiError;
 use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
 use super::request::{Answer, Body, body, call_id};
-use super::{edits, openapi, reads, socket, telemetry, twilio};
+use super::{admin, edits, modality, openapi, pages, reads, socket, telemetry, twilio};
 
 /// Returns the routes, and the document about them.
 pub fn router(server: Arc<Server>) -> Router {
@@ -41,19 +41,26 @@ pub fn router(server: Arc<Server>) -> Router {
         .routes(routes!(edits::data))
         .routes(routes!(edits::attributes))
         .routes(routes!(close))
-        .routes(routes!(hold))
-        .routes(routes!(release))
-        .routes(routes!(erase))
-        .routes(routes!(drain))
+        .routes(routes!(admin::hold))
+        .routes(routes!(admin::release))
+        .routes(routes!(admin::erase))
+        .routes(routes!(admin::drain))
         .routes(routes!(telemetry::metrics))
         .routes(routes!(chat::complete))
         .routes(routes!(chat::models))
         .routes(routes!(twilio::voice))
         .routes(routes!(twilio::after))
         .routes(routes!(twilio::connect))
+        .routes(routes!(modality::submit))
+        .routes(routes!(modality::immediate))
+        .routes(routes!(modality::scheduled))
+        .routes(routes!(modality::pending))
+        .routes(routes!(modality::state::query))
+        .routes(routes!(modality::state::snapshot))
         .split_for_parts();
     let document = openapi::text(&document);
     router
+        .merge(pages::routes())
         .route("/openapi.json", get(|| async { ([(CONTENT_TYPE, "application/json")], document) }))
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is no such address; see docs/serve.md") })
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
@@ -222,71 +229,4 @@ async fn list(State(server): State<Arc<Server>>, Query(listing): Query<Listing>,
         .collect();
     let next = page.next.map(|next| next.to_string());
     Ok(Json(json!({ "calls": calls, "unreadable": page.unreadable.len(), "next": next })).into_response())
-}
-
-/// Keeps a call from being erased and from expiring.
-#[utoipa::path(
-    post,
-    path = "/v1/calls/{id}/hold",
-    params(("id" = String, Path, description = "the id of the call")),
-    responses((status = 200, description = "done", body = Value)),
-    security(("admin" = [])),
-)]
-async fn hold(state: State<Arc<Server>>, id: Path<String>, headers: HeaderMap) -> Answer {
-    change(state, id, headers, CallChange::Hold, "held").await
-}
-
-/// Ends the hold of a call.
-#[utoipa::path(
-    post,
-    path = "/v1/calls/{id}/release",
-    params(("id" = String, Path, description = "the id of the call")),
-    responses((status = 200, description = "done", body = Value)),
-    security(("admin" = [])),
-)]
-async fn release(state: State<Arc<Server>>, id: Path<String>, headers: HeaderMap) -> Answer {
-    change(state, id, headers, CallChange::Release, "released").await
-}
-
-async fn change(
-    State(server): State<Arc<Server>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    change: CallChange,
-    done: &str,
-) -> Answer {
-    server.access.check(Scope::Admin, &headers)?;
-    server.log.change_call(&call_id(&id)?, &change).await?;
-    Ok(Json(json!({ "call": id, "state": done })).into_response())
-}
-
-/// Erases a call. A live call is closed first.
-#[utoipa::path(
-    post,
-    path = "/v1/calls/{id}/erase",
-    params(("id" = String, Path, description = "the id of the call")),
-    responses((status = 200, description = "done", body = Value)),
-    security(("admin" = [])),
-)]
-async fn erase(State(server): State<Arc<Server>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    server.access.check(Scope::Admin, &headers)?;
-    let call_id = call_id(&id)?;
-    server.calls.close(&call_id, "erased").await?;
-    match server.writer.erase(&call_id).await {
-        Err(error) if error.kind() != LogErrorKind::Erased => Err(error.into()),
-        _ => Ok(Json(json!({ "call": id, "state": "erased" })).into_response()),
-    }
-}
-
-/// Closes all calls and takes no new ones, so that the process can be stopped.
-#[utoipa::path(
-    post,
-    path = "/v1/drain",
-    responses((status = 200, description = "done", body = Value)),
-    security(("admin" = [])),
-)]
-async fn drain(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
-    server.access.check(Scope::Admin, &headers)?;
-    let drained = server.drain().await;
-    Ok(Json(json!({ "closed": drained.closed.len(), "is_complete": drained.is_complete() })).into_response())
 }

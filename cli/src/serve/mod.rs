@@ -1,14 +1,18 @@
 //! `verbale serve`: calls for services in any language, over a socket a call.
 //!
 //! `socket.rs` has the life of a connection, `protocol.rs` its messages, `live/` what they do to a call, `outbox.rs` what a
-//! client gets again when it reconnects. `tools.rs` runs tools at the client, `callback/` at other services. `chat/` has the same calls as a model of OpenAI. `twilio/` has them for Twilio. `calls.rs` opens and closes calls,
-//! `http.rs` has the routes, `reads.rs` and `edits.rs` those of a call, `request.rs` what they share, `openapi.rs` the document
-//! about them. `auth.rs` says who may use them, `limits.rs` and `connections.rs` how much and how fast.
+//! client gets again when it reconnects. `tools.rs` runs tools at the client, `callback/` at other services. `chat/` has the
+//! same calls as a model of OpenAI, `twilio/` has them for Twilio, and `modality/` has chats without a model. `calls.rs` opens
+//! and closes calls, `http.rs` has the routes, `reads.rs`, `edits.rs` and `admin.rs` those of a call, `request.rs` what they
+//! share, `openapi.rs` the document about them. `pages/` has the pages for people, `changes.rs` what they wait for. `auth.rs`
+//! and `sessions.rs` say who may use all this, `limits.rs` and `connections.rs` how much and how fast.
 
+mod admin;
 mod arguments;
 mod auth;
 mod callback;
 mod calls;
+mod changes;
 mod chat;
 mod connections;
 mod edits;
@@ -17,12 +21,15 @@ mod events;
 mod http;
 mod limits;
 mod live;
+mod modality;
 mod models;
 mod openapi;
 mod outbox;
+mod pages;
 pub mod protocol;
 mod reads;
 mod request;
+mod sessions;
 mod socket;
 mod telemetry;
 mod tools;
@@ -51,6 +58,7 @@ use auth::Access;
 use calls::Calls;
 use limits::Limits;
 use models::Models;
+use pages::Pages;
 use telemetry::Telemetry;
 use twilio::Twilio;
 
@@ -66,6 +74,7 @@ pub struct Server {
     limits: Limits,
     telemetry: Telemetry,
     twilio: Option<Twilio>,
+    pages: Pages,
     grace: Duration,
     is_draining: AtomicBool,
     /// The number of open sockets. HTTP does not count them.
@@ -138,7 +147,8 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     let listener = TcpListener::bind(arguments.listen).await?;
     let address = listener.local_addr()?;
     let twilio = arguments.twilio(address, callbacks.clone())?;
-    let calls = Calls::new(writer.clone(), models, system, arguments.salt.clone(), arguments.max_calls, callbacks);
+    let salt = arguments.salt.clone();
+    let calls = Calls::new(writer.clone(), log.clone(), models, system, salt, arguments.max_calls, callbacks);
     let grace = Duration::from_secs(arguments.grace_s);
     let server = Arc::new(Server {
         calls,
@@ -148,6 +158,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         limits: Limits::new(arguments.max_rate),
         telemetry: Telemetry::install()?,
         twilio,
+        pages: Pages::default(),
         grace,
         is_draining: AtomicBool::new(false),
         sockets: watch::Sender::new(0),
@@ -166,8 +177,10 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
     };
     let served = tokio::spawn(connections::serve(listener, router, max_connections, until_stopped, GOODBYE));
     let idle = tokio::spawn(close_idle(server.clone(), Duration::from_secs(arguments.idle_s)));
+    let scheduled = tokio::spawn(apply_scheduled(server.clone()));
     stop.await;
     idle.abort();
+    scheduled.abort();
     let drained = server.drain().await;
     note(&drained.to_string());
     server.sockets_are_closed().await;
@@ -184,6 +197,20 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Output(io::Error::other(format!("{unstored} parts of calls are not logged: {drained}")))),
     }
+}
+
+/// Adds the messages that wait for their time, as long as the server runs.
+async fn apply_scheduled(server: Arc<Server>) {
+    let apply = |message: modality::Message| {
+        let server = server.clone();
+        async move {
+            match server.is_draining() {
+                true => Err(error::ApiError::busy("the server is stopping")),
+                false => server.calls.submit(&message).await.map(drop),
+            }
+        }
+    };
+    server.calls.schedule.run(apply).await;
 }
 
 /// Closes calls that nobody uses, as long as the server runs.

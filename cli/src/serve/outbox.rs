@@ -75,6 +75,11 @@ impl Outbox {
         Missed { messages, last: kept.last, has_gap: seq + 1 < first, is_ended: kept.is_ended }
     }
 
+    /// Returns whether the call has ended, so that no message will follow.
+    pub fn is_ended(&self) -> bool {
+        self.kept().is_ended
+    }
+
     /// Returns the number of the newest message; 0 before the first.
     pub fn last(&self) -> u64 {
         self.kept().last

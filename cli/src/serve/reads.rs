@@ -182,7 +182,8 @@ async fn find(server: &Server, id: &str) -> Result<Found, ApiError> {
     Ok(Found { conversation: Conversation::from_manager(call_id, call.restore()), is_live: false })
 }
 
-async fn stored(server: &Server, call_id: &CallId) -> Result<LoggedCall, ApiError> {
+/// Reads a call from the log.
+pub async fn stored(server: &Server, call_id: &CallId) -> Result<LoggedCall, ApiError> {
     let call = server.log.read_call(call_id).await?;
     if call.is_empty() { Err(ApiError::no_call()) } else { Ok(call) }
 }

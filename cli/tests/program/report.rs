@@ -9,10 +9,10 @@ use verbale::log::JsonLines;
 use crate::calls::play_turns;
 use crate::{run, shown, with_calls};
 
-const HOSTILE: &str =
+pub const HOSTILE: &str =
     "<script>alert(1)</script> \"><img src=x onerror=alert(2)> </title></style> &lt;b&gt; {{ call }} \u{202e}";
 /// The elements of the page.
-const ELEMENTS: [&str; 35] = [
+pub const ELEMENTS: [&str; 35] = [
     "!doctype", "a", "body", "dd", "details", "div", "dl", "dt", "h1", "h2", "head", "header", "html", "ins", "li",
     "line", "main", "meta", "p", "rect", "s", "section", "span", "style", "summary", "svg", "table", "tbody", "td",
     "text", "th", "thead", "title", "tr", "ul",
@@ -26,11 +26,11 @@ fn page(folder: &TempDir, call: &str) -> String {
 }
 
 /// Returns the opening tags of a page. A `<` in a text is escaped.
-fn tags(page: &str) -> impl Iterator<Item = &str> {
+pub fn tags(page: &str) -> impl Iterator<Item = &str> {
     page.split('<').skip(1).filter(|tag| !tag.starts_with('/')).map(|tag| tag.split_once('>').unwrap().0)
 }
 
-fn values_of<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
+pub fn values_of<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     let start = format!(" {attribute}=\"");
     page.split(&start).skip(1).map(|rest| rest.split_once('"').unwrap().0).collect()
 }

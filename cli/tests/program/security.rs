@@ -16,7 +16,7 @@ const CALL: &str = "Authorization: Bearer 0123456789abcdef\r\n";
 const ADMIN: &str = "Authorization: Bearer fedcba9876543210\r\n";
 
 /// Each address of HTTP, with its scope.
-const ADDRESSES: [(&str, &str, &str); 12] = [
+const ADDRESSES: [(&str, &str, &str); 14] = [
     ("POST", "/v1/calls/one", "call"),
     ("GET", "/v1/calls/one", "read"),
     ("GET", "/v1/calls", "read"),
@@ -25,11 +25,16 @@ const ADDRESSES: [(&str, &str, &str); 12] = [
     ("GET", "/v1/models", "call"),
     ("GET", "/v1/calls/one/turns", "read"),
     ("GET", "/metrics", "read"),
+    ("GET", "/events/pending", "read"),
+    ("GET", "/environment/modalities/chat", "read"),
     ("POST", "/v1/calls/one/close", "call"),
     ("POST", "/v1/calls/one/hold", "admin"),
     ("POST", "/v1/calls/one/release", "admin"),
     ("POST", "/v1/calls/one/erase", "admin"),
 ];
+
+/// Each address of a page that shows calls, or follows one that does.
+pub const PAGES: [&str; 4] = ["/", "/events", "/calls/one", "/calls/one/events"];
 
 fn local() -> (TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +42,7 @@ fn local() -> (TempDir, Server) {
     (folder, server)
 }
 
-fn with_tokens() -> (TempDir, Server) {
+pub fn with_tokens() -> (TempDir, Server) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokens"), "call 0123456789abcdef\nread,admin fedcba9876543210\n").unwrap();
     let server = Server::start(folder.path(), &["--tokens", "tokens"]);
@@ -58,6 +63,9 @@ fn request_without_token_is_refused() {
         assert_eq!(server.request(method, path, wrong, "{}").0, 401, "{method} {path}");
     }
     assert_eq!(server.request("POST", "/v1/chat/completions", "", "{\"messages\": []}").0, 401);
+    for path in ["/modalities/chat/submit", "/events/immediate", "/events", "/environment/modalities/chat/query"] {
+        assert_eq!(server.request("POST", path, "", "{\"modality\": \"chat\", \"data\": {}}").0, 401, "{path}");
+    }
     assert_eq!(server.upgrade("/v1/calls/one/socket", ""), 401);
     assert_eq!(server.request("GET", "/healthz", "", ""), (200, "ok\n".to_owned()));
     let refused = shown(&run(Path::new("."), "verbale serve --listen 0.0.0.0:0"));
@@ -95,6 +103,9 @@ fn name_that_was_bound_to_this_host_is_refused() {
         let host = format!("Host: {host}\r\n");
         for (method, path, _) in ADDRESSES {
             assert_eq!(server.request(method, path, &host, "{}").0, 403, "{method} {path} {host}");
+        }
+        for page in PAGES {
+            assert_eq!(server.request("GET", page, &host, "").0, 403, "{page} {host}");
         }
         assert_eq!(server.upgrade("/v1/calls/one/socket", &host), 403, "{host}");
     }

@@ -87,9 +87,39 @@ impl Server {
         assert!(status.success(), "{status}");
     }
 
+    /// Follows a page.
+    pub fn follow(&self, path: &str, headers: &str) -> Following {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", self.address).as_bytes()).unwrap();
+        Following(BufReader::new(stream))
+    }
+
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+}
+
+/// The events of a page.
+pub struct Following(BufReader<TcpStream>);
+
+impl Following {
+    /// Waits for the next event. Returns its name and data, or `None` at the end.
+    pub fn next(&mut self) -> Option<(String, String)> {
+        let mut name = String::new();
+        loop {
+            let mut line = String::new();
+            // The end of the answer is an empty chunk, or that of the connection.
+            if self.0.read_line(&mut line).unwrap() == 0 || line == "0\r\n" {
+                return None;
+            }
+            if let Some(event) = line.strip_prefix("event: ") {
+                name = event.trim().to_owned();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return Some((name, data.trim().to_owned()));
+            }
+        }
     }
 }
 

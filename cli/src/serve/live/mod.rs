@@ -1,6 +1,7 @@
 //! [`LiveCall`]: a live call and what its client has sent and gets.
 
 mod answers;
+mod stored;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +12,13 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use verbale::MessageWrapper;
 use verbale::call::{CallSession, Played, SpeechId, Utterance};
-use verbale::log::Durability;
 use verbale::message::ToolCall;
 
+use crate::serve::changes::Changes;
 use crate::serve::chat::Chat;
+use crate::serve::events::Events;
 use crate::serve::outbox::Outbox;
+use crate::serve::pages::Seen;
 use crate::serve::protocol::{ClientEvent, FromClient, ServerEvent};
 use crate::serve::tools::{ClientTools, output};
 
@@ -34,6 +37,8 @@ pub struct LiveCall {
     pub instance: String,
     pub outbox: Arc<Outbox>,
     pub tools: Arc<ClientTools>,
+    pub changes: Arc<Changes>,
+    pub seen: Seen,
     /// What a client of `/v1/chat/completions` has of the call.
     chat: Mutex<Chat>,
     state: Mutex<State>,
@@ -61,7 +66,7 @@ struct State {
 }
 
 impl LiveCall {
-    pub fn new(session: Arc<CallSession>, instance: String, outbox: Arc<Outbox>, tools: Arc<ClientTools>) -> Self {
+    pub fn new(session: Arc<CallSession>, instance: String, events: &Events, tools: Arc<ClientTools>) -> Self {
         // The log has the ids of the messages that an earlier process got.
         let seen: HashSet<String> = session.conversation().read(|manager| {
             let all = manager.meta_messages().iter().map(MessageWrapper::message);
@@ -72,8 +77,10 @@ impl LiveCall {
         Self {
             session,
             instance,
-            outbox,
+            outbox: events.outbox.clone(),
             tools,
+            changes: events.changes.clone(),
+            seen: Seen::default(),
             chat: Mutex::default(),
             state: Mutex::new(State { seen, ..State::default() }),
             used: Mutex::new(Instant::now()),
@@ -120,22 +127,9 @@ impl LiveCall {
             state.unstored.extend(event_id.map(str::to_owned));
         }
         drop(state);
+        self.changes.note();
         self.tell_stored();
         Ok(effect)
-    }
-
-    /// Tells the client which of its messages the log has, if it has all of them.
-    pub fn tell_stored(&self) {
-        let mut state = self.state();
-        // Asked while no message can join the others.
-        if self.session.conversation().log_level() == Some(Durability::Stored) {
-            self.outbox.stored(std::mem::take(&mut state.unstored));
-        }
-    }
-
-    /// Notes that the call is about to be closed.
-    pub fn begin_closing(&self) {
-        self.state().is_closing = true;
     }
 
     /// Returns what a client of `/v1/chat/completions` has of the call.
@@ -222,14 +216,6 @@ impl LiveCall {
             ClientEvent::Close { .. } => return Ok(APPLIED.to_owned()),
         };
         Ok(effect.to_string())
-    }
-
-    /// Tells the client that the call has ended, and whether the log has all of its messages.
-    pub fn end(&self, reason: &str, is_resumable: bool, is_stored: bool) {
-        if is_stored {
-            self.outbox.stored(std::mem::take(&mut self.state().unstored));
-        }
-        self.outbox.push(&ServerEvent::Ended { reason: reason.to_owned(), is_resumable });
     }
 
     /// Says a fixed sentence. Returns the name of its speech.

@@ -206,9 +206,13 @@ fn letters(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use verbale::{MessageWrapper, Role};
 
     use super::*;
+    use crate::serve::changes::Changes;
+    use crate::serve::events::Events;
     use crate::serve::models::Models;
     use crate::serve::outbox::Outbox;
     use crate::serve::tools::ClientTools;
@@ -217,9 +221,10 @@ mod tests {
 
     fn call() -> Arc<LiveCall> {
         let session = Arc::new(Models::fake().call().open().unwrap());
-        let outbox = Arc::new(Outbox::new());
-        let tools = Arc::new(ClientTools::new(outbox.clone(), None));
-        Arc::new(LiveCall::new(session, "one".to_owned(), outbox, tools))
+        let changes = Arc::new(Changes::of_all());
+        let events = Events { outbox: Arc::new(Outbox::new()), changes, call: OnceLock::new() };
+        let tools = Arc::new(ClientTools::new(events.outbox.clone(), None));
+        Arc::new(LiveCall::new(session, "one".to_owned(), &events, tools))
     }
 
     fn playing(call: &Arc<LiveCall>) -> (Playback, String) {
