@@ -49,7 +49,7 @@ impl Models {
         let summaries = BedrockModel::for_summaries(self.summaries.clone(), settings.clone());
         CallBuilder::new(BedrockModel::for_turns(
             self.turns.clone(),
-            settings.with_inference(Inference::default().with_max_tokens(MAX_TOKENS)),
+            settings.with_inference(Inference { max_tokens: Some(MAX_TOKENS), ..Inference::default() }),
         ))
         .summarizer(ModelSummarizer::new(summaries))
     }

@@ -9,8 +9,7 @@ use tokio::time::sleep;
 use verbale::call::{CallBuilder, CallSession};
 use verbale::conversation::Config;
 use verbale::model::{Failure, ModelError, Summarizer, Summary, SummaryFuture, Tool};
-use verbale::policy::Policy;
-use verbale::{MessagesManager, PlainMessage, Role, Summarizing};
+use verbale::{MessagesManager, PlainMessage, Policy, Role, Summarizing};
 
 use crate::support::{Scripted, builder, calls, pass, read, shown, turn, words};
 
@@ -184,11 +183,7 @@ async fn failed_summary_is_replaced_and_the_summarizer_backs_off() {
 #[tokio::test(start_paused = true)]
 async fn summarizer_is_not_asked_during_the_backoff() {
     let scribe = Scribe::new([Does::Fails]);
-    let call = builder(&Scripted::default())
-        .summarizer(scribe.clone())
-        .config(|c| config(c).with_summary_backoff(Duration::from_secs(600)))
-        .open()
-        .unwrap();
+    let call = builder(&Scripted::default()).summarizer(scribe.clone()).config(config).open().unwrap();
     turns(&call, 40).await;
     assert_eq!(scribe.begun(), 1);
     assert!(summaries(&call).len() > 5);

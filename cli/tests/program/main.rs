@@ -10,6 +10,8 @@ mod operate;
 mod prompt;
 mod report;
 mod security;
+#[path = "../../../tests/simulation/seeded.rs"]
+mod seeded;
 mod serve;
 mod server;
 mod tail;
