@@ -28,8 +28,7 @@ use tokio::time::sleep;
 use verbale::call::{CallBuilder, CallSession};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
 use verbale::model::{Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason};
-use verbale::policy::Policy;
-use verbale::{LastMessage, MessagesManager, PlainMessage};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Policy};
 
 use elsewhere::Elsewhere;
 use workload::{Conversation, Floor, KEEP_TURNS, SUMMARISE_ABOVE, Words, play};

@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::ResultContent;
 use verbale::{Content, Message, MessageId, MessageWrapper, MessagesManager, ToolCall, ToolResult, Value};
 
 const ABOUT: &str = "Prints the messages of a call as JSON for a chat API, one per line, through a wrapper of its own";
@@ -84,8 +84,8 @@ fn tool_result(result: &ToolResult) -> Option<Json> {
         _ => None,
     };
     let content = match result.outcome() {
-        Outcome::Failure(error) => format!("Error: {}", error.message()),
-        Outcome::Success(contents) => contents.iter().map(text_of).collect::<Option<String>>()?,
+        Err(error) => format!("Error: {}", error.message()),
+        Ok(contents) => contents.iter().map(text_of).collect::<Option<String>>()?,
     };
     Some(json!({"role": "tool", "tool_call_id": result.tool_call_id().as_str(), "content": content}))
 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::conversation::{Conversation, Models, Prompt};
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::ResultContent;
 use verbale::model::{Tool, ToolContext, ToolError};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Content, Message};
@@ -121,10 +121,10 @@ fn shown(message: &Message) -> String {
         Content::Text(text) => format!("{:?}", text.as_str()),
         Content::ToolCall(call) => format!("calls {} with id {}", call.name(), call.id()),
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => {
+            Ok(contents) => {
                 format!("{} returns {}", result.tool_call_id(), contents.iter().map(result_text).collect::<String>())
             }
-            Outcome::Failure(error) => {
+            Err(error) => {
                 let kind = error.error_type().unwrap_or("an error");
                 format!("{} fails with {kind}: {}", result.tool_call_id(), error.message())
             }

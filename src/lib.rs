@@ -6,7 +6,7 @@
 //!
 //! **The list.** [`MessagesManager`] holds the messages of a call and applies the rules about their order. [`Message`] is one
 //! message, made of [`Content`], such as a [`ToolCall`]. [`Heard`] is the part of a message that the caller heard.
-//! [`Summarizing`] is a range of messages to summarize, and [`policy::Policy`] decides when. [`Record`] is a message as the
+//! [`Summarizing`] is a range of messages to summarize, and [`Policy`] decides when. [`Record`] is a message as the
 //! log stores it. [`MessageWrapper`] is the trait that converts messages for a provider; [`BedrockMessage`] implements it
 //! for Bedrock.
 //!
@@ -49,7 +49,7 @@ pub mod memory;
 pub mod message;
 #[cfg(feature = "call")]
 pub mod model;
-pub mod policy;
+mod policy;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(feature = "call")]
@@ -62,6 +62,8 @@ pub use message::{
     Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,
     PlainMessage, Record, Role, Timing, ToolCall, ToolResult, Value,
 };
+
+pub use policy::{Policy, TokenPrices, estimate_tokens};
 
 /// The programs of `docs/`, compiled and run as documentation tests.
 #[cfg(all(doctest, feature = "embedded", feature = "testing"))]

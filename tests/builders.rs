@@ -15,7 +15,7 @@ use verbale::conversation::{MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
-use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, ToolError};
+use verbale::message::{Decision, Media, MediaKind, RoleHint, Source, ToolError};
 use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
@@ -34,7 +34,7 @@ fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) 
 }
 
 fn greeting() -> Media {
-    Media::from_url(MediaKind::Audio, "https://example.com/1.mp3").unwrap().with_prompt_hint("the greeting")
+    Media::from_url(MediaKind::Audio, "https://example.com/1.mp3").unwrap().with_label("the greeting")
 }
 
 /// Returns the step that the manager records for a draft.
@@ -88,16 +88,19 @@ fn contents_keep_their_order_and_decide_the_role() {
     shows.policy("stylist").role_hint(RoleHint::User);
     shows.add_image("the girl", "s3://pictures/1.png").unwrap().add_text("and");
     let from_url = |kind, url| Media::from_url(kind, url).unwrap();
-    shows.add(from_url(MediaKind::Audio, "https://example.com/1.mp3").with_prompt_hint("her voice"));
-    shows.add(from_url(MediaKind::Video, "s3://pictures/1.mp4").with_prompt_hint("her walk"));
-    shows.add(Document::from_url("data:text/csv;base64,YSxi").unwrap().with_title("Prices"));
-    let media = |kind, url: &str, hint: &str| Media::new(kind, Source::Url(url.into())).with_prompt_hint(hint);
+    shows.add(from_url(MediaKind::Audio, "https://example.com/1.mp3").with_label("her voice"));
+    shows.add(from_url(MediaKind::Video, "s3://pictures/1.mp4").with_label("her walk"));
+    shows.add(Media::from_url(MediaKind::Document, "data:text/csv;base64,YSxi").unwrap().with_label("Prices"));
+    let media = |kind, url: &str, hint: &str| Media::new(kind, Source::Url(url.into())).with_label(hint);
     let contents = vec![
         Content::from(media(MediaKind::Image, "s3://pictures/1.png", "the girl")),
         "and".into(),
         media(MediaKind::Audio, "https://example.com/1.mp3", "her voice").into(),
         media(MediaKind::Video, "s3://pictures/1.mp4", "her walk").into(),
-        Document::from_bytes(b"a,b".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
+        Media::from_bytes(MediaKind::Document, b"a,b".as_slice(), Some("text/csv"))
+            .unwrap()
+            .with_label("Prices")
+            .into(),
     ];
     let of = decision_of(2, "stylist", RoleHint::User);
     assert_eq!(shows.to_draft().unwrap(), Draft::new(Role::User, contents).with_decision(of));
@@ -182,7 +185,7 @@ fn contents_that_contradict_the_role_are_refused() {
     assert_eq!(build(Some(Role::Assistant), vec![result.clone()]), wrong(Role::Assistant, of_user, Role::User));
     let contents = vec![result, text()];
     assert_eq!(build(None, contents.clone()), built(Role::User, contents));
-    let document = Content::from(Document::new(Source::ContentId("a".into())));
+    let document = Content::from(Media::new(MediaKind::Document, Source::ContentId("a".into())));
     for contents in [vec![asked.clone(), image()], vec![document, asked.clone()]] {
         assert_eq!(build(None, contents.clone()), built(Role::Assistant, contents));
     }
@@ -370,9 +373,11 @@ impl World {
                         Part::Text(text) => builder.add_text(text.as_str()),
                         Part::Image => builder.add(image()),
                         Part::Audio => builder.add(greeting()),
-                        Part::Document => {
-                            builder.add(Document::from_url("data:text/csv;base64,YSxi").unwrap().with_title("Prices"))
-                        }
+                        Part::Document => builder.add(
+                            Media::from_url(MediaKind::Document, "data:text/csv;base64,YSxi")
+                                .unwrap()
+                                .with_label("Prices"),
+                        ),
                     };
                 }
                 builder.to_draft()

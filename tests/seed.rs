@@ -8,7 +8,7 @@ use verbale::clock::Clock;
 use verbale::clock::SystemClock;
 use verbale::dynamodb::to_items;
 use verbale::log::CallId;
-use verbale::{BedrockMessage, Format, LastMessage, MessagesManager, Role, Timing};
+use verbale::{BedrockMessage, Format, LastMessage, MessagesManager, Timing};
 
 type Raw = aws_sdk_bedrockruntime::types::Message;
 
@@ -32,7 +32,7 @@ fn first_usage_example_of_the_design_runs() {
     manager.add_user("Hi, there").unwrap();
     manager.add_user("how are you").unwrap();
     manager.add_assistant(["I am fine,", "and you?"]).unwrap();
-    manager.add_message(Role::User, ["Good, ", "thank you!"]).unwrap();
+    manager.add_user(["Good, ", "thank you!"]).unwrap();
 
     // Get the messages for the model.
     let raw: Vec<Raw> = manager.to_raw().unwrap();

@@ -20,7 +20,7 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
-use verbale::policy::Policy;
+use verbale::Policy;
 
 use labels::Label;
 use recording::Recording;

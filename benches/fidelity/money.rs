@@ -1,7 +1,7 @@
 //! The price of the input of a call, with the provider's cache: without summaries, with summaries at the marks, and with
 //! summaries that wait while they cost more than they save.
 
-use verbale::policy::{Policy, TokenPrices};
+use verbale::{Policy, TokenPrices};
 
 use crate::play::{self, Prompt};
 use crate::recording::Recording;

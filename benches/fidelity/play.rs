@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::ResultContent;
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::Policy;
 use verbale::testing::{ScriptedModel, ScriptedReply};
-use verbale::{Content, Value};
+use verbale::{Content, Policy, Value};
 
 use crate::recording::{Item, Recording};
 
@@ -127,8 +126,8 @@ fn prompt(recording: &Recording, request: &ModelRequest, items: usize) -> Prompt
             Content::Text(text) => text.as_str().to_owned(),
             Content::ToolCall(call) => format!("{} {}", call.name(), serde_json::to_string(call.arguments()).unwrap()),
             Content::ToolResult(result) => match result.outcome() {
-                Outcome::Success(contents) => contents.iter().map(result_text).collect(),
-                Outcome::Failure(error) => error.message().to_owned(),
+                Ok(contents) => contents.iter().map(result_text).collect(),
+                Err(error) => error.message().to_owned(),
             },
             _ => String::new(),
         };

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_bedrockruntime::config::Builder;
 use aws_sdk_bedrockruntime::{Client, types::SystemContentBlock};
+use verbale::Policy;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::{CallBuilder, CallSession, ReplyEnd, ReplyEvent};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
 use verbale::memory::ModelSummarizer;
-use verbale::policy::Policy;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use crate::elsewhere::Elsewhere;

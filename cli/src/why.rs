@@ -200,7 +200,7 @@ impl Causes {
         let at_ms = metadata.timing(Timing::PlayEnd).or_else(|| metadata.timing(Timing::Creation)).unwrap_or_default();
         if let Some(heard) = message.heard() {
             let length: usize = message.contents().texts().map(|text| text.len()).sum();
-            let percent = 100 * heard.len() / length.max(1);
+            let percent = 100 * heard.bytes() / length.max(1);
             if percent < 100 {
                 let what = match metadata.has(Attribute::SpeechInterrupted) {
                     true => format!("the caller interrupted after {percent}% of the words"),

@@ -47,7 +47,8 @@ impl Models {
     }
 
     fn of(turns: Builder, summaries: Builder, model: &str) -> Self {
-        let settings = BedrockSettings::new(model).with_inference(Inference::default().with_max_tokens(MAX_TOKENS));
+        let settings = BedrockSettings::new(model)
+            .with_inference(Inference { max_tokens: Some(MAX_TOKENS), ..Inference::default() });
         let summaries = BedrockModel::for_summaries(Client::from_conf(summaries.build()), BedrockSettings::new(model));
         Self {
             turns: BedrockModel::for_turns(Client::from_conf(turns.build()), settings),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use verbale::Policy;
 use verbale::call::{CallBuilder, Utterance};
 use verbale::clock::SystemIds;
 use verbale::model::Failure;
-use verbale::policy::Policy;
 
 use crate::bank::{self, Bank};
 use crate::caller::{Act, Caller};

@@ -1,8 +1,8 @@
 //! [`report`]: the conversation, the metrics and the log after the call.
 
+use verbale::TokenPrices;
 use verbale::call::{CallSession, Closed};
 use verbale::log::LoggedCall;
-use verbale::policy::TokenPrices;
 use verbale::testing::FakeBedrock;
 
 use crate::error::CallError;

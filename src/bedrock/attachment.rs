@@ -13,7 +13,7 @@ use super::error::BedrockError;
 use super::escape::{label, unavailable};
 use super::profile::service::MAX_DOCUMENT_NAME;
 use crate::exchange::converse::formats::format;
-use crate::message::{Document, Media, MediaKind, Source, Text, is_blank};
+use crate::message::{Media, MediaKind, Source, is_blank};
 
 /// An attachment, or the text that replaces it.
 pub(super) enum Attachment {
@@ -46,7 +46,8 @@ impl From<Attachment> for ToolResultContentBlock {
 }
 
 impl Attachment {
-    /// Converts an image or a video, after its hint if it has one. Media that Converse does not accept become a text.
+    /// Converts an image or a video, after its label if it has one, or a document. Media that Converse does not accept
+    /// become a text.
     ///
     /// Returns [`BedrockError`] if the SDK refuses to build the block.
     pub(super) fn media(media: &Media) -> Result<Vec<Self>, BedrockError> {
@@ -61,24 +62,19 @@ impl Attachment {
                 let video = VideoBlock::builder().format(format).source(source).build();
                 video.map(Self::Video).map_err(BedrockError::build("a video block"))
             }),
+            MediaKind::Document => document_source(media).ok().map(|(format, source)| {
+                let source = source.map(DocumentSource::Bytes, DocumentSource::S3Location);
+                let name = document_name(media.label.as_deref().unwrap_or_default());
+                let document = DocumentBlock::builder().format(format).name(name).source(source).build();
+                document.map(Self::Document).map_err(BedrockError::build("a document block"))
+            }),
             MediaKind::Audio => None,
         };
         let Some(block) = block.transpose()? else { return Ok(vec![Self::Text(media_text(media))]) };
-        let hint = hint(media).map(|hint| Self::Text(label(media.kind.as_str(), hint)));
+        // A document has its label as its name.
+        let hint = hint(media).filter(|_| media.kind != MediaKind::Document);
+        let hint = hint.map(|hint| Self::Text(label(media.kind.as_str(), hint)));
         Ok(hint.into_iter().chain([block]).collect())
-    }
-
-    /// Converts a document. A document that Converse does not accept becomes a text.
-    ///
-    /// Returns [`BedrockError`] if the SDK refuses to build the block.
-    pub(super) fn document(document: &Document) -> Result<Self, BedrockError> {
-        let Ok((format, source)) = document_source(document) else {
-            return Ok(Self::Text(document_text(document)));
-        };
-        let source = source.map(DocumentSource::Bytes, DocumentSource::S3Location);
-        let name = document_name(document.title.as_deref().unwrap_or_default());
-        let document = DocumentBlock::builder().format(format).name(name).source(source).build();
-        document.map(Self::Document).map_err(BedrockError::build("a document block"))
     }
 }
 
@@ -122,25 +118,21 @@ pub(super) fn unsupported_media(media: &Media) -> Option<Unsupported> {
     match media.kind {
         MediaKind::Image => image_source(media).err(),
         MediaKind::Video => video_source(media).err(),
+        MediaKind::Document => document_source(media).err(),
         MediaKind::Audio => Some(Unsupported::Audio),
     }
 }
 
-/// Returns why a document of a user becomes a text, or `None` if Converse accepts it.
-pub(super) fn unsupported_document(document: &Document) -> Option<Unsupported> {
-    document_source(document).err()
-}
-
 fn image_source(media: &Media) -> Result<(ImageFormat, Located), Unsupported> {
-    supported(&media.source, || format(Some(media.kind), media.known_type().as_deref()), IMAGES)
+    supported(&media.source, || format(media.kind, media.known_type().as_deref()), IMAGES)
 }
 
 fn video_source(media: &Media) -> Result<(VideoFormat, Located), Unsupported> {
-    supported(&media.source, || format(Some(media.kind), media.known_type().as_deref()), VIDEOS)
+    supported(&media.source, || format(media.kind, media.known_type().as_deref()), VIDEOS)
 }
 
-fn document_source(document: &Document) -> Result<(DocumentFormat, Located), Unsupported> {
-    supported(&document.source, || format(None, document.known_type().as_deref()), DOCUMENTS)
+fn document_source(media: &Media) -> Result<(DocumentFormat, Located), Unsupported> {
+    supported(&media.source, || format(media.kind, media.known_type().as_deref()), DOCUMENTS)
 }
 
 fn supported<F: From<&'static str>>(
@@ -158,13 +150,7 @@ pub(super) fn media_text(media: &Media) -> String {
 }
 
 fn hint(media: &Media) -> Option<&str> {
-    media.prompt_hint.as_deref().filter(|hint| !is_blank(hint))
-}
-
-/// The text that replaces a document.
-pub(super) fn document_text(document: &Document) -> String {
-    let label = document.title.as_ref().or(document.mime_type.as_ref());
-    unavailable("document", label.map(Text::as_str))
+    media.label.as_deref().filter(|hint| !is_blank(hint))
 }
 
 /// Data that Bedrock can read.

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 
-use super::attachment::{Attachment, document_text, media_text};
+use super::attachment::{Attachment, media_text};
 use super::error::BedrockError;
 use super::tool::{tool_result, tool_use};
 use crate::message::{Content, Message, MessageWrapper, Role};
@@ -80,7 +80,6 @@ impl DerefMut for BedrockMessage {
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
     let mut blocks = Vec::with_capacity(message.contents().len());
     let (mut calls, mut results) = (0, 0);
-    let mut has_documents = false;
     for content in message.contents() {
         let block = match content {
             content if content.is_blank() => continue,
@@ -90,15 +89,12 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
                 continue;
             }
             Content::Media(media) => ContentBlock::Text(media_text(media)),
-            Content::Document(document) if message.role() == Role::User => Attachment::document(document)?.into(),
-            Content::Document(document) => ContentBlock::Text(document_text(document)),
             Content::ToolCall(tool_call) => ContentBlock::ToolUse(tool_use(tool_call)?),
             Content::ToolResult(result) => ContentBlock::ToolResult(tool_result(result)?),
             Content::Unknown(_) => continue,
         };
         calls += usize::from(block.is_tool_use());
         results += usize::from(block.is_tool_result());
-        has_documents |= block.is_document();
         blocks.push(block);
     }
     if results > 0 {
@@ -107,7 +103,7 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
     if calls > 0 {
         blocks.sort_by_key(ContentBlock::is_tool_use);
     }
-    if has_documents && !blocks.iter().any(ContentBlock::is_text) {
+    if blocks.iter().any(ContentBlock::is_document) && !blocks.iter().any(ContentBlock::is_text) {
         blocks.push(ContentBlock::Text("[document]".to_owned()));
     }
     Ok(blocks)

@@ -9,8 +9,8 @@ use super::request::ConverseRequest;
 use super::validate::validate_for;
 use super::*;
 use crate::message::{
-    Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Position, ResultContent, Role, Source,
-    ToolCall, ToolError, Value,
+    Content, Media, MediaKind, Message, MessageId, MessageWrapper, Position, ResultContent, Role, Source, ToolCall,
+    ToolError, Value,
 };
 
 fn source() -> impl Strategy<Value = Source> {
@@ -29,13 +29,15 @@ fn media() -> impl Strategy<Value = Media> {
         Just((MediaKind::Audio, "audio/mpeg")),
     ];
     (kind, source(), ".*").prop_map(|((kind, mime_type), source, hint)| {
-        Media::new(kind, source).with_mime_type(mime_type).with_prompt_hint(hint)
+        Media::new(kind, source).with_mime_type(mime_type).with_label(hint)
     })
 }
 
-fn document() -> impl Strategy<Value = Document> {
+fn document() -> impl Strategy<Value = Media> {
     let title = prop_oneof![Just("report".to_owned()), ".*"];
-    (source(), title).prop_map(|(source, title)| Document::new(source).with_title(title).with_mime_type("text/plain"))
+    (source(), title).prop_map(|(source, title)| {
+        Media::new(MediaKind::Document, source).with_label(title).with_mime_type("text/plain")
+    })
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -7,7 +7,7 @@ use super::attachment::Attachment;
 use super::document::{document_json, to_document};
 use super::error::BedrockError;
 use super::escape::plain_json;
-use crate::message::{Outcome, ResultContent, ToolCall, ToolError, ToolResult, Value, is_blank};
+use crate::message::{ResultContent, ToolCall, ToolError, ToolResult, Value, is_blank};
 
 /// Converts a tool call. Bedrock requires an object as input: `Null` becomes `{}`, and any other value `{"arguments": …}`.
 pub(super) fn tool_use(tool_call: &ToolCall) -> Result<ToolUseBlock, BedrockError> {
@@ -29,7 +29,7 @@ pub(super) fn tool_use(tool_call: &ToolCall) -> Result<ToolUseBlock, BedrockErro
 /// Converts a tool result. An empty result gets `{}` as its content, because some models refuse an empty list.
 pub(super) fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, BedrockError> {
     let (status, content) = match result.outcome() {
-        Outcome::Success(contents) => {
+        Ok(contents) => {
             let contents = contents.iter().filter(|content| !is_blank_text(content));
             let blocks = contents.map(result_content).collect::<Result<Vec<_>, _>>()?;
             let mut blocks: Vec<_> = blocks.into_iter().flatten().collect();
@@ -38,7 +38,7 @@ pub(super) fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, Bedroc
             }
             (ToolResultStatus::Success, blocks)
         }
-        Outcome::Failure(error) => (ToolResultStatus::Error, vec![ToolResultContentBlock::Text(error_text(error))]),
+        Err(error) => (ToolResultStatus::Error, vec![ToolResultContentBlock::Text(error_text(error))]),
     };
     ToolResultBlock::builder()
         .tool_use_id(result.tool_call_id().as_str())
@@ -64,7 +64,6 @@ fn result_content(content: &ResultContent) -> Result<Vec<ToolResultContentBlock>
         ResultContent::Media(media) => {
             return Ok(Attachment::media(media)?.into_iter().map(ToolResultContentBlock::from).collect());
         }
-        ResultContent::Document(document) => Attachment::document(document)?.into(),
         ResultContent::Unknown(_) => return Ok(Vec::new()),
     }])
 }

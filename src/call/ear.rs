@@ -95,7 +95,7 @@ impl CallEar {
     /// Adds a fixed sentence to the conversation and to `speech`. Returns its message.
     pub fn add_fixed(&mut self, speech: SpeechId, text: &Text, core: &mut Core) -> Result<MessageId, ManagerError> {
         let mut entry = core.manager.add_assistant(text.clone())?;
-        let all = texts_bytes(entry.message());
+        let all = texts_bytes(&entry);
         // The sentence may have merged into a generated message, which must not get the mark.
         if all == text.len() {
             entry.add_attribute(Attribute::Hardcoded);

@@ -118,7 +118,7 @@ impl Speech {
     pub fn was_cut_off(&self) -> bool {
         match self.phase {
             Phase::Interrupted { reported: None, .. } => {
-                self.started_ms.is_some() || self.heard.is_none_or(|heard| heard.len() < self.bytes())
+                self.started_ms.is_some() || self.heard.is_none_or(|heard| heard.bytes() < self.bytes())
             }
             Phase::Interrupted { .. } => true,
             Phase::Open | Phase::Finished => false,
@@ -132,10 +132,10 @@ impl Speech {
     /// Returns the heard prefix of a message, if the interruption is in this message.
     pub fn cut_in(&self, message: MessageId) -> Option<Heard> {
         let heard = self.heard?;
-        let mut left = heard.len();
+        let mut left = heard.bytes();
         for part in &self.parts {
             if left < part.bytes && part.message == message {
-                return Some(Heard::bytes(part.start + left, heard.source()));
+                return Some(Heard::new(part.start + left, heard.source()));
             }
             left = left.saturating_sub(part.bytes);
         }
@@ -151,13 +151,13 @@ impl Speech {
             let played_ms =
                 self.start_ms(ahead_ms).and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok());
             match played_ms.unwrap_or(0) {
-                0 => Heard::bytes(0, HeardSource::Estimate),
+                0 => Heard::new(0, HeardSource::Estimate),
                 played_ms => Heard::played(&contents, played_ms, at_rate()).with_source(HeardSource::Estimate),
             }
         };
         match played {
             Played::Words(words) => Heard::words(&contents, words).unwrap_or_else(estimate),
-            Played::For { played_ms: 0, .. } => Heard::bytes(0, HeardSource::PlaybackTime),
+            Played::For { played_ms: 0, .. } => Heard::new(0, HeardSource::PlaybackTime),
             Played::For { played_ms, total_ms } => {
                 Heard::played(&contents, *played_ms, total_ms.unwrap_or_else(at_rate))
             }
@@ -209,7 +209,7 @@ impl Speech {
     /// their texts. Messages that were not played get no times.
     pub fn set_end(&self, at_ms: i64, manager: &mut Manager) {
         let all = self.bytes();
-        let played = self.heard.map_or(all, |heard| heard.len().min(all));
+        let played = self.heard.map_or(all, |heard| heard.bytes().min(all));
         if self.started_ms.is_none() && played == 0 {
             return;
         }
@@ -250,7 +250,6 @@ impl Part {
         let entry = manager.entry(&self.message)?;
         let mut start = 0;
         entry
-            .message()
             .contents()
             .texts()
             .find(|text| {

@@ -229,7 +229,7 @@ impl Speeches {
     /// Returns the size of the heard text of a speech.
     pub fn heard_bytes(&self, id: SpeechId) -> usize {
         let speech = self.kept.iter().find(|speech| speech.id == id);
-        speech.map_or(0, |speech| speech.heard.map_or(usize::MAX, |heard| heard.len()).min(speech.bytes()))
+        speech.map_or(0, |speech| speech.heard.map_or(usize::MAX, |heard| heard.bytes()).min(speech.bytes()))
     }
 
     fn get_mut(&mut self, id: SpeechId) -> Option<&mut Speech> {

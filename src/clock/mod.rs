@@ -1,4 +1,4 @@
-//! The ports for time and randomness: [`Clock`], [`IdSource`] and [`Randomness`].
+//! The ports for time and ids: [`Clock`] and [`IdSource`].
 //!
 //! No other module reads the clock or random numbers, so a call can be replayed exactly.
 
@@ -30,7 +30,7 @@ pub trait IdSource: fmt::Debug + Send + Sync {
 }
 
 /// A source of random numbers that need not be secure, such as for the jitter of retries.
-pub trait Randomness: fmt::Debug + Send + Sync {
+pub(crate) trait Randomness: fmt::Debug + Send + Sync {
     /// Returns the next number, in which all 64 bits are random.
     fn next_u64(&self) -> u64;
 }
@@ -145,9 +145,9 @@ impl Randomness for SystemRandomness {
     }
 }
 
-/// Pseudorandom numbers from a seed, for reproducible tests.
-#[derive(Debug, Default)]
-pub struct SeededRandomness(AtomicU64);
+/// Pseudorandom numbers from a seed.
+#[derive(Debug)]
+pub(crate) struct SeededRandomness(AtomicU64);
 
 /// Starts from this seed.
 impl From<u64> for SeededRandomness {

@@ -7,7 +7,7 @@ use super::reference::{
 use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{
-    Content, Contents, Document, Heard, Map, Outcome, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
+    Content, Contents, Heard, Map, Media, MediaKind, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
     is_blank,
 };
 
@@ -52,7 +52,7 @@ pub(super) fn attach(
     let heard = shares
         .last()
         .filter(|_| all_marked)
-        .map(|last| Heard::bytes(shares.iter().map(|share| share.len()).sum(), last.source()));
+        .map(|last| Heard::new(shares.iter().map(|share| share.bytes()).sum(), last.source()));
     let mut message = record.rewritten(contents, None, record.metadata().clone());
     message.set_heard(heard.or(record.heard()));
     (message.into(), attaching.failed)
@@ -100,8 +100,8 @@ impl Rewrite for Attaching<'_, '_> {
         let mut unknown = result.unknown.clone();
         let mut outcome = result.outcome().clone();
         match &mut outcome {
-            Outcome::Success(parts) => parts.iter_mut().for_each(|part| self.part(part)),
-            Outcome::Failure(error) => {
+            Ok(parts) => parts.iter_mut().for_each(|part| self.part(part)),
+            Err(error) => {
                 if let Some(reference) = beside(&unknown, ERROR_MESSAGE, TEXT_TYPE)
                     && let Some(whole) = self.read(reference, |blob| {
                         let text = std::str::from_utf8(blob.bytes()).ok();
@@ -154,13 +154,13 @@ impl Attaching<'_, '_> {
 
     fn part(&mut self, part: &mut ResultContent) {
         match part {
-            ResultContent::Media(media) => **media = self.media(media),
-            ResultContent::Document(document) => {
-                let Some(stands_for) = document.unknown.as_ref().and_then(|map| map.get(STANDS_FOR)) else {
-                    **document = self.document(document);
+            ResultContent::Media(media) => {
+                let stands_for = media.unknown.as_ref().and_then(|map| map.get(STANDS_FOR));
+                let Some(stands_for) = stands_for.filter(|_| media.kind == MediaKind::Document) else {
+                    **media = self.media(media);
                     return;
                 };
-                let whole = match (stands_for.as_str(), replacement(document)) {
+                let whole = match (stands_for.as_str(), replacement(media)) {
                     (Some(TEXT), Some(reference)) => self.text(reference).map(ResultContent::Text),
                     (Some(JSON), Some(reference)) => self.json(reference).map(ResultContent::Json),
                     _ => None,
@@ -175,9 +175,9 @@ impl Attaching<'_, '_> {
 }
 
 /// Returns the reference in a document that only replaces another part and has no data of its own.
-fn replacement(document: &Document) -> Option<Reference> {
+fn replacement(document: &Media) -> Option<Reference> {
     let Source::ContentId(id) = &document.source else { return None };
-    let has_no_more = document.title.is_none() && document.unknown.as_ref()?.len() == 2;
+    let has_no_more = document.label.is_none() && document.unknown.as_ref()?.len() == 2;
     Reference::of_source(id, document.unknown.as_ref()).filter(|_| has_no_more)
 }
 

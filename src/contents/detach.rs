@@ -7,7 +7,7 @@ use super::heard::{shares, text_content, text_reference};
 use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, with};
 use super::rewrite::Rewrite;
 use crate::message::{
-    Content, Contents, Document, Map, Outcome, PLACEHOLDER, Record, ResultContent, Role, Source, Text, ToolCall,
+    Content, Contents, Map, Media, MediaKind, PLACEHOLDER, Record, ResultContent, Role, Source, Text, ToolCall,
     ToolResult, Value,
 };
 
@@ -100,16 +100,14 @@ impl Rewrite for Detaching {
     fn result(&mut self, result: &ToolResult) -> ToolResult {
         let mut unknown = result.unknown.clone();
         let outcome = match result.outcome() {
-            Outcome::Success(parts) => Outcome::Success(parts.iter().map(|part| self.part(part)).collect()),
-            Outcome::Failure(error) => {
-                Outcome::Failure(if error.message().len() >= self.threshold && !has(&unknown, ERROR_MESSAGE) {
-                    let reference = self.keep(error.message().as_bytes());
-                    unknown = Some(beside(&unknown, ERROR_MESSAGE, reference, TEXT_TYPE));
-                    error.with_message(PLACEHOLDER)
-                } else {
-                    error.clone()
-                })
-            }
+            Ok(parts) => Ok(parts.iter().map(|part| self.part(part)).collect()),
+            Err(error) => Err(if error.message().len() >= self.threshold && !has(&unknown, ERROR_MESSAGE) {
+                let reference = self.keep(error.message().as_bytes());
+                unknown = Some(beside(&unknown, ERROR_MESSAGE, reference, TEXT_TYPE));
+                error.with_message(PLACEHOLDER)
+            } else {
+                error.clone()
+            }),
         };
         let mut detached = ToolResult::new(result.tool_call_id().clone(), result.name().clone(), outcome);
         detached.unknown = unknown;
@@ -133,14 +131,13 @@ impl Detaching {
             ResultContent::Text(_) | ResultContent::Unknown(_) => None,
             ResultContent::Json(value) => self.json(value).map(|reference| (reference, JSON, JSON_TYPE)),
             ResultContent::Media(media) => return ResultContent::Media(Box::new(self.media(media))),
-            ResultContent::Document(document) => return ResultContent::Document(Box::new(self.document(document))),
         };
         match replacement {
             Some((reference, stands_for, mime_type)) => {
                 let source = Source::ContentId(reference.id.to_string().into());
-                let mut document = Document::new(source).with_mime_type(mime_type);
+                let mut document = Media::new(MediaKind::Document, source).with_mime_type(mime_type);
                 document.unknown = Some(with(None, [reference.size_entry(), (STANDS_FOR, stands_for.into())]));
-                ResultContent::Document(Box::new(document))
+                ResultContent::Media(Box::new(document))
             }
             None => part.clone(),
         }

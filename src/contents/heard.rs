@@ -32,16 +32,16 @@ pub(super) fn text_reference(content: &Content) -> Option<(Reference, Option<Hea
 
 /// Splits the heard part of a message over its texts.
 pub(super) fn shares<'a>(heard: Heard, texts: impl Iterator<Item = &'a Text>) -> impl Iterator<Item = Heard> {
-    let mut left = heard.len();
+    let mut left = heard.bytes();
     texts.map(move |text| {
         let share = left.min(text.len());
         left -= share;
-        Heard::bytes(share, heard.source())
+        Heard::new(share, heard.source())
     })
 }
 
 fn entry(heard: Heard) -> Value {
-    let bytes = Value::from(heard.len() as u64);
+    let bytes = Value::from(heard.bytes() as u64);
     with(None, [(BYTES, bytes), (BY, heard.source().to_string().into())]).into()
 }
 
@@ -50,5 +50,5 @@ fn read(entry: &Map) -> Option<Heard> {
     let by = entry.get(BY)?.as_str()?;
     let known = [HeardSource::WordTiming, HeardSource::PlaybackTime, HeardSource::Estimate];
     let by = known.into_iter().find(|provenance| provenance.to_string() == by)?;
-    Some(Heard::bytes(usize::try_from(bytes.as_u64()?).ok()?, by))
+    Some(Heard::new(usize::try_from(bytes.as_u64()?).ok()?, by))
 }

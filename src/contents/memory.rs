@@ -17,13 +17,8 @@ struct Used {
 
 impl MemoryStore {
     /// Returns the number of contents.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.contents().len()
-    }
-
-    /// Returns whether the store has no contents.
-    pub fn is_empty(&self) -> bool {
-        self.contents().is_empty()
     }
 
     fn contents(&self) -> MutexGuard<'_, HashMap<ContentId, Used>> {

@@ -1,6 +1,6 @@
 //! [`Rewrite`]: a walk over the contents of a record except its texts.
 
-use crate::message::{Content, Document, Map, Media, Source, ToolCall, ToolResult};
+use crate::message::{Content, Map, Media, Source, ToolCall, ToolResult};
 
 /// Replaces the data of contents: bytes by references, or references by bytes.
 pub(super) trait Rewrite {
@@ -13,7 +13,6 @@ pub(super) trait Rewrite {
     fn other(&mut self, content: &Content) -> Content {
         match content {
             Content::Media(media) => self.media(media).into(),
-            Content::Document(document) => self.document(document).into(),
             Content::ToolCall(tool_call) => self.tool_call(tool_call).into(),
             Content::ToolResult(result) => self.result(result).into(),
             Content::Text(_) | Content::Unknown(_) => content.clone(),
@@ -24,11 +23,5 @@ pub(super) trait Rewrite {
         let mut media = media.clone();
         self.source(&mut media.source, &mut media.unknown);
         media
-    }
-
-    fn document(&mut self, document: &Document) -> Document {
-        let mut document = document.clone();
-        self.source(&mut document.source, &mut document.unknown);
-        document
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::{ConversationError, Problem};
 use crate::manager::Entry;
-use crate::message::{Attribute, Contents, Draft, IntoValue, MessageId, PlainMessage, Timing, Value};
+use crate::message::{Attribute, Contents, Draft, MessageError, MessageId, PlainMessage, Timing, Value};
 use crate::turn::Manager;
 
 /// The changes that are allowed at any time, even in a live call or a run; see
@@ -32,7 +32,7 @@ impl<'a> Edit<'a> {
         &mut self,
         id: &MessageId,
         key: impl Into<String>,
-        value: impl IntoValue,
+        value: impl TryInto<Value, Error: Into<MessageError>>,
     ) -> Result<Option<Value>, ConversationError> {
         Ok(self.entry(id)?.set_data(key, value)?)
     }

@@ -34,6 +34,8 @@ pub(super) struct Summaries {
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause after failures.
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
+/// The pause after a first failure. Each further failure doubles it.
+const FIRST_BACKOFF: Duration = Duration::from_secs(10);
 
 impl Summaries {
     pub fn stop(&mut self) {
@@ -46,10 +48,10 @@ impl Summaries {
         self.paused_until.is_some_and(|until| Instant::now() < until)
     }
 
-    fn failed(&mut self, backoff: Duration) {
+    fn failed(&mut self) {
         self.saves_too_little = false;
         self.failures += 1;
-        self.paused_until = Instant::now().checked_add(clock::backoff(backoff, self.failures, MAX_BACKOFF));
+        self.paused_until = Instant::now().checked_add(clock::backoff(FIRST_BACKOFF, self.failures, MAX_BACKOFF));
     }
 }
 
@@ -107,7 +109,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         let (usage, removed) = written.map(|summary| (summary.usage, summary.removed)).unwrap_or_default();
         let State { core, summaries, .. } = state;
         let after_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
+        let outcome = apply(core, summaries, &summarizing, made);
         if outcome == SummaryOutcome::Applied
             && usage != Usage::default()
             && let Some(id) = core.manager.last_summary().map(|summary| summary.id())
@@ -140,12 +142,11 @@ fn apply(
     summaries: &mut Summaries,
     summarizing: &Summarizing,
     made: Option<Result<Summary, ModelError>>,
-    backoff: Duration,
 ) -> SummaryOutcome {
     let Some(made) = made else { return replace(core, summarizing, None) };
     let failure = match made {
         Ok(summary) if !is_worth_it(core, summarizing, &summary) => {
-            summaries.failed(backoff);
+            summaries.failed();
             summaries.saves_too_little = true;
             return SummaryOutcome::SKIPPED;
         }
@@ -165,7 +166,7 @@ fn apply(
             error.kind().clone()
         }
     };
-    summaries.failed(backoff);
+    summaries.failed();
     replace(core, summarizing, Some(failure))
 }
 

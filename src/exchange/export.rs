@@ -139,7 +139,7 @@ impl Losses {
 
     /// Notes the labels of media that a format does not write.
     pub fn note_labels(&mut self, media: &Media) {
-        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), LossKind::Label);
+        self.note_if(media.label.is_some() || media.unknown.is_some(), LossKind::Label);
     }
 
     /// Notes the ids, times and confidence of parts, for a format that writes a message as a whole.

@@ -25,7 +25,7 @@ impl Failure {
         let Some(message) = self.message else {
             let has_details = self.kind.is_some() || self.retryable.is_some();
             node.need("error", (!has_details).then_some(()))?;
-            return Ok(contents.map(Outcome::Success));
+            return Ok(contents.map(Ok));
         };
         let mut whole = message.as_str().to_owned();
         for content in contents.into_iter().flatten() {
@@ -41,7 +41,7 @@ impl Failure {
         }
         let error = tool_error(node, whole)?;
         let error = self.kind.into_iter().fold(error, ToolError::with_type);
-        Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, ToolError::with_retryable))))
+        Ok(Some(Err(self.retryable.into_iter().fold(error, ToolError::with_retryable))))
     }
 }
 

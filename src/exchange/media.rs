@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::error::{ExchangeError, Problem};
 use super::node::Node;
-use crate::message::{Content, Document, Media, MediaKind, ResultContent, Source, Text};
+use crate::message::{Content, Media, MediaKind, ResultContent, Source, Text};
 
 /// Decodes base64.
 pub(super) fn decode(base64: &str) -> Result<Arc<[u8]>, Problem> {
@@ -30,16 +30,10 @@ pub(super) fn located(url: &str) -> Result<(Source, Option<Text>), Problem> {
     Ok((Source::Bytes(decode(base64)?), Some(mime_type).filter(|mime_type| !mime_type.is_empty()).map(Text::from)))
 }
 
-pub(super) fn media(kind: MediaKind, source: Source, mime_type: Option<Text>, hint: Option<Text>) -> Media {
+pub(super) fn media(kind: MediaKind, source: Source, mime_type: Option<Text>, label: Option<Text>) -> Media {
     let mut media = Media::new(kind, source);
-    (media.mime_type, media.prompt_hint) = (mime_type, hint);
+    (media.mime_type, media.label) = (mime_type, label);
     media
-}
-
-pub(super) fn document(source: Source, mime_type: Option<Text>, title: Option<Text>) -> Document {
-    let mut document = Document::new(source);
-    (document.mime_type, document.title) = (mime_type, title);
-    document
 }
 
 /// Returns a part of a result as the content of a message, or `None` if a message cannot hold it.
@@ -47,7 +41,6 @@ pub(super) fn content(part: ResultContent) -> Option<Content> {
     match part {
         ResultContent::Text(text) => Some(Content::Text(text)),
         ResultContent::Media(media) => Some(Content::Media(media)),
-        ResultContent::Document(document) => Some(Content::Document(document)),
         ResultContent::Json(_) | ResultContent::Unknown(_) => None,
     }
 }

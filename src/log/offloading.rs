@@ -34,7 +34,7 @@ use crate::message::Record;
 /// for record in manager.records() {
 ///     log.put_record(&lease, &record).await?;
 /// }
-/// assert_eq!(store.len(), 1);
+/// assert_eq!(store.count(), 1);
 ///
 /// let call = log.read_call(lease.call_id()).await?;
 /// assert!(call.problems.is_empty()); // they would name missing contents; the rest of the call is there

@@ -16,7 +16,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Adds words of the caller, or results of tools. Merges them into the last message if that is a user message and
     /// stays small enough to be logged.
     ///
-    /// Returns the errors of [`add_message`](Self::add_message).
+    /// Returns the errors of [`add`](Self::add).
     pub fn add_user(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
         self.add_message(Role::User, contents)
     }
@@ -25,29 +25,24 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// last message if that is an assistant message without a heard prefix and stays small enough to be logged, unless
     /// words would follow tool calls. If the answer would open the window, a fake user message is inserted before it.
     ///
-    /// Returns the errors of [`add_message`](Self::add_message).
+    /// Returns the errors of [`add`](Self::add).
     pub fn add_assistant(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
         self.add_message(Role::Assistant, contents)
     }
 
     /// Adds system instructions. They are logged in order, but are never part of [`messages`](Self::messages).
     ///
-    /// Returns the errors of [`add_message`](Self::add_message).
+    /// Returns the errors of [`add`](Self::add).
     pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
         self.add_message(Role::System, contents)
     }
 
-    /// Adds a message of any role but summary, without its blank texts. Merges it into the last message as
-    /// [`add_user`](Self::add_user) and [`add_assistant`](Self::add_assistant) do.
-    ///
-    /// Returns an error, and leaves the conversation as it was,
-    ///
-    /// - if the message has no contents but blank texts ([`is_blank`](ManagerError::is_blank)),
-    /// - for [`Role::Summary`], for a tool call of any role but the assistant, and for a tool result of any role but the
-    ///   user,
-    /// - if the id of a tool call was used before, or if a result has no call, a second one, or is of another tool, and
-    /// - after 100 million messages.
-    pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+    /// Adds a message of any role but summary. See [`add`](Self::add).
+    pub(crate) fn add_message(
+        &mut self,
+        role: Role,
+        contents: impl Into<Contents>,
+    ) -> Result<Entry<'_, W>, ManagerError> {
         let mut contents = contents.into();
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
@@ -64,11 +59,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(Entry::new(self, index))
     }
 
-    /// Adds a draft. A draft is not merged into the last message if their [`Decision`]s differ. A tool result whose
-    /// decision has a name or a role hint but no step gets the step of its call.
+    /// Adds a draft of any role but summary, without its blank texts. Merges it into the last message as
+    /// [`add_user`](Self::add_user) and [`add_assistant`](Self::add_assistant) do, unless their [`Decision`]s differ. A
+    /// tool result whose decision has a name or a role hint but no step gets the step of its call.
     ///
-    /// Returns the errors of [`add_message`](Self::add_message), and an error if a message or part has the draft's id.
-    /// Messages that were [pruned](Self::prune) before the first draft with an id are not checked.
+    /// Returns an error, and leaves the conversation as it was,
+    ///
+    /// - if the draft has no contents but blank texts ([`is_blank`](ManagerError::is_blank)),
+    /// - for [`Role::Summary`], for a tool call of any role but the assistant, and for a tool result of any role but the
+    ///   user,
+    /// - if the id of a tool call was used before, or if a result has no call, a second one, or is of another tool,
+    /// - if a message or part has the draft's id, except those that were [pruned](Self::prune) before the first draft with
+    ///   an id, and
+    /// - after 100 million messages.
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
         let (role, contents, details) = self.checked(draft)?;
         let index = self.add_checked(role, contents, details);

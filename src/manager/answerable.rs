@@ -86,5 +86,5 @@ fn has_missed(answer: &Message, before: &Message) -> bool {
 /// Returns `true` if the caller did not hear all of the message, or if it was interrupted.
 fn is_cut(message: &Message) -> bool {
     let length = || message.contents().texts().map(|text| text.len()).sum();
-    message.metadata().has(Attribute::LlmInterrupted) || message.heard().is_some_and(|heard| heard.len() < length())
+    message.metadata().has(Attribute::LlmInterrupted) || message.heard().is_some_and(|heard| heard.bytes() < length())
 }

@@ -113,7 +113,7 @@ fn interrupted_answer_is_answerable() {
     assert_answerable(&manager, false);
     let id = manager.records()[1].id();
     for (bytes, expected) in [(0, true), (1, true), (3, false)] {
-        manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, HeardSource::Estimate)).unwrap();
+        manager.entry(&id).unwrap().set_heard(Heard::new(bytes, HeardSource::Estimate)).unwrap();
         assert_answerable(&manager, expected);
     }
     manager.entry(&id).unwrap().add_attribute(Attribute::LlmInterrupted);

@@ -7,8 +7,7 @@ use std::fmt::{self, Write};
 
 use super::{LeftOut, MessagesManager};
 use crate::message::{
-    Content, Map, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line,
-    quoted,
+    Content, Map, Message, MessageId, MessageWrapper, Metadata, ResultContent, Source, Value, on_one_line, quoted,
 };
 
 /// Prints one line per message, starting with its index:
@@ -98,8 +97,7 @@ impl fmt::Display for Shown<'_> {
 fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
     match content {
         Content::Text(text) => quoted(f, text),
-        Content::Media(media) => sourced(f, media.kind.as_str(), media.prompt_hint.as_deref(), &media.source),
-        Content::Document(document) => sourced(f, "document", document.title.as_deref(), &document.source),
+        Content::Media(media) => sourced(f, media.kind.as_str(), media.label.as_deref(), &media.source),
         Content::ToolCall(call) => {
             write!(f, "call {} ({}) ", call.name(), call.id())?;
             value(f, call.arguments())
@@ -107,22 +105,19 @@ fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
         Content::ToolResult(result) => {
             write!(f, "result {} ({}) ", result.name(), result.tool_call_id())?;
             match result.outcome() {
-                Outcome::Success(contents) => {
+                Ok(contents) => {
                     f.write_char('[')?;
                     separated(f, " ", contents, |f, content| match content {
                         ResultContent::Text(text) => quoted(f, text),
                         ResultContent::Json(json) => value(f, json),
                         ResultContent::Media(media) => {
-                            sourced(f, media.kind.as_str(), media.prompt_hint.as_deref(), &media.source)
-                        }
-                        ResultContent::Document(document) => {
-                            sourced(f, "document", document.title.as_deref(), &document.source)
+                            sourced(f, media.kind.as_str(), media.label.as_deref(), &media.source)
                         }
                         ResultContent::Unknown(map) => entries(f, map),
                     })?;
                     f.write_char(']')
                 }
-                Outcome::Failure(error) => {
+                Err(error) => {
                     f.write_str("failed: ")?;
                     if let Some(kind) = error.error_type() {
                         on_one_line(f, kind)?;

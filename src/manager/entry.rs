@@ -5,8 +5,8 @@ use std::ops::Deref;
 use crate::manager::MessagesManager;
 use crate::manager::error::{ManagerError, Refusal};
 use crate::message::{
-    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageWrapper, Part, RequestRecord, Role,
-    Timing, TurnRecord, Value, check_ms,
+    Attribute, Confidence, Heard, Map, Message, MessageError, MessageWrapper, Part, RequestRecord, Role, Timing,
+    TurnRecord, Value, check_ms,
 };
 
 /// A message of the manager, opened for editing. Each edit raises the message's revision, so that the log gets it.
@@ -24,16 +24,15 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         Self { manager, index }
     }
 
-    /// Returns the message.
-    pub fn message(&self) -> &Message {
-        (**self).message()
-    }
-
     /// Sets custom data and returns the previous value of this key.
     ///
-    /// Returns the error of [`IntoValue::into_value`], and changes nothing, if the value cannot be stored.
-    pub fn set_data(&mut self, key: impl Into<String>, value: impl IntoValue) -> Result<Option<Value>, MessageError> {
-        let (key, value) = (key.into(), value.into_value()?);
+    /// Returns a [`MessageError`], and changes nothing, if the value cannot be stored, such as NaN.
+    pub fn set_data(
+        &mut self,
+        key: impl Into<String>,
+        value: impl TryInto<Value, Error: Into<MessageError>>,
+    ) -> Result<Option<Value>, MessageError> {
+        let (key, value) = (key.into(), Value::checked(value)?);
         let before = self.message().metadata().aux().get(&key).cloned();
         if before.as_ref() != Some(&value) {
             self.change(|message| message.metadata_mut().aux_mut().insert(key, value));

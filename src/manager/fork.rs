@@ -50,7 +50,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// the first one, nothing is shared, and the new message itself is marked with the source.
     ///
     /// Returns the errors of [`fork`](Self::fork), an error for a summary or a fake, and the errors of
-    /// [`add_message`](Self::add_message).
+    /// [`add`](Self::add).
     pub fn edit(
         &mut self,
         id: &MessageId,

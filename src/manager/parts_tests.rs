@@ -137,7 +137,7 @@ fn partly_heard_message_keeps_its_parts() {
     manager.add_user("Hi").unwrap();
     manager.add_assistant("One moment.").unwrap();
     let id = manager.add_assistant("It costs ten euros.").unwrap().id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(19, HeardSource::Estimate)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::new(19, HeardSource::Estimate)).unwrap();
     let message = manager.get(&id).unwrap().message();
     assert_eq!(shown(message), ["2 creation+0 - One moment.", "3 creation+0 - It costs ten euros."]);
     // A repaired message of the window has new contents, and so one part.

@@ -14,7 +14,7 @@ fn restored_call_continues() {
     manager.add_assistant("done it is").unwrap();
     summarize(&mut manager);
     manager.add_user("c").unwrap();
-    manager.add_assistant("d e").unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
+    manager.add_assistant("d e").unwrap().set_heard(Heard::new(1, HeardSource::Estimate)).unwrap();
     let mut records = manager.records();
     records.reverse();
     let mut older = records.clone();
@@ -46,7 +46,7 @@ fn new_heard_report_replaces_the_old_one() {
     let records = json(serde_json::json!({"contents": ["I"], "by": "estimate", "confidence": 0.5}));
     let mut manager = Manager::restore(serde_json::from_value::<Vec<Record>>(records).unwrap()).unwrap();
     let id = manager.records()[1].id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, HeardSource::WordTiming)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::new(4, HeardSource::WordTiming)).unwrap();
     let mut expected = json(serde_json::json!({"contents": ["I am"], "by": "wordTiming"}));
     expected[1]["revision"] = 3.into();
     assert_eq!(serde_json::to_value(manager.records()).unwrap(), expected);

@@ -177,8 +177,8 @@ fn setting_the_same_value_changes_nothing() {
     assert!(entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Fake) && !entry.add_attribute(Attribute::Merged));
-    entry.set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
-    entry.set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
+    entry.set_heard(Heard::new(1, HeardSource::Estimate)).unwrap();
+    entry.set_heard(Heard::new(1, HeardSource::Estimate)).unwrap();
     assert_eq!(entry.message().revision(), 5);
 }
 
@@ -187,7 +187,7 @@ fn window_shows_heard_part_and_log_keeps_whole_text() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     let id = manager.add_assistant("I am fine, and you?").unwrap().id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, HeardSource::PlaybackTime)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::new(4, HeardSource::PlaybackTime)).unwrap();
     manager.add_user("stop").unwrap();
     assert_eq!(window(&manager), ["user: a", "assistant: I am", "user: stop"]);
     assert_eq!(list(&manager), ["user: a", "assistant: I am fine, and you?", "user: stop"]);
@@ -195,7 +195,7 @@ fn window_shows_heard_part_and_log_keeps_whole_text() {
     manager.entry(&id).unwrap().set_heard(None).unwrap();
     assert_eq!(window(&manager), list(&manager));
     let user = manager.meta_messages()[0].id();
-    let refused = manager.entry(&user).unwrap().set_heard(Heard::bytes(0, HeardSource::Estimate));
+    let refused = manager.entry(&user).unwrap().set_heard(Heard::new(0, HeardSource::Estimate));
     let content = "a heard part; only an assistant message can";
     assert_eq!(refused, Err(Refusal::WrongRole { role: Role::User, content }.into()));
 }
@@ -204,7 +204,7 @@ fn window_shows_heard_part_and_log_keeps_whole_text() {
 fn user_messages_around_unheard_answer_become_one() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    manager.add_assistant("b").unwrap().set_heard(Heard::bytes(0, HeardSource::WordTiming)).unwrap();
+    manager.add_assistant("b").unwrap().set_heard(Heard::new(0, HeardSource::WordTiming)).unwrap();
     manager.add_user("c").unwrap();
     assert_eq!(window(&manager), ["user: a + c"]);
     let merged = manager.messages().next().unwrap();
@@ -217,7 +217,7 @@ fn user_messages_around_unheard_answer_become_one() {
 fn nothing_merges_into_a_partly_heard_message() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    manager.add_assistant("b c").unwrap().set_heard(Heard::bytes(1, HeardSource::WordTiming)).unwrap();
+    manager.add_assistant("b c").unwrap().set_heard(Heard::new(1, HeardSource::WordTiming)).unwrap();
     manager.add_assistant("d").unwrap();
     assert_eq!(list(&manager), ["user: a", "assistant: b c", "assistant: d"]);
     assert_eq!(window(&manager), ["user: a", "assistant: b + d"]);
@@ -228,7 +228,7 @@ fn unneeded_fake_is_not_shown() {
     let mut manager = Manager::new();
     let id = manager.add_assistant("Hello!").unwrap().id();
     assert_eq!(window(&manager), ["user: ...", "assistant: Hello!"]);
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(0, HeardSource::WordTiming)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::new(0, HeardSource::WordTiming)).unwrap();
     assert_eq!(window(&manager), Vec::<String>::new());
     manager.add_user("Hi").unwrap();
     assert_eq!(window(&manager), ["user: Hi"]);
@@ -378,7 +378,7 @@ fn summary_covers_only_messages_it_has_read() {
     }
     let summarizing = manager.summarizing().unwrap();
     let second_answer = manager.meta_messages()[3].id();
-    manager.entry(&second_answer).unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
+    manager.entry(&second_answer).unwrap().set_heard(Heard::new(1, HeardSource::Estimate)).unwrap();
     manager.add_summary("S", &summarizing).unwrap();
     assert_eq!(window(&manager), ["user: c", "assistant: o", "user: e", "assistant: ok"]);
     let summary = manager.last_summary().unwrap().id();

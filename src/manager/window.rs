@@ -281,7 +281,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn is_shown(&self, content: &Content) -> bool {
         match content {
             Content::ToolCall(tool_call) => self.calls.get(tool_call.id()).is_some_and(|call| call.result.is_some()),
-            Content::Text(_) | Content::Media(_) | Content::Document(_) => true,
+            Content::Text(_) | Content::Media(_) => true,
             Content::ToolResult(_) | Content::Unknown(_) => false,
         }
     }

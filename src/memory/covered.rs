@@ -1,7 +1,7 @@
 //! [`Covered`]: the lengths of the messages before the window, which limit the memory that replaces them.
 
 use crate::manager::List;
-use crate::message::{Content, Message, Outcome, ResultContent, Value};
+use crate::message::{Content, Message, ResultContent, Value};
 use crate::policy::{CharacterEstimator, TokenEstimator, Tokens};
 
 /// The length of a text or of messages, as a model reads them.
@@ -90,7 +90,7 @@ fn chars(message: &Message) -> usize {
         Content::Text(said) => text(said),
         Content::ToolCall(call) => call.name().as_str().len() + json(call.arguments()),
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => contents
+            Ok(contents) => contents
                 .iter()
                 .map(|content| match content {
                     ResultContent::Text(said) => text(said),
@@ -98,7 +98,7 @@ fn chars(message: &Message) -> usize {
                     _ => 0,
                 })
                 .sum(),
-            Outcome::Failure(error) => text(error.message()),
+            Err(error) => text(error.message()),
         },
         _ => 0,
     };

@@ -48,7 +48,7 @@ fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) 
             Step::Hear(bytes) => {
                 let last = manager.meta_messages().last().filter(|last| last.role() == Role::Assistant);
                 if let Some(id) = last.map(|wrapper| wrapper.id()) {
-                    manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, HeardSource::Estimate)).unwrap();
+                    manager.entry(&id).unwrap().set_heard(Heard::new(bytes, HeardSource::Estimate)).unwrap();
                 }
             }
             Step::System => drop(manager.add_system("Be brief.").unwrap()),
@@ -100,7 +100,7 @@ fn unheard_answers_do_not_split_turns() {
     let mut manager = Manager::new();
     let say = |manager: &mut Manager, number: usize, is_heard: bool| {
         manager.add_user(format!("u{number}")).unwrap();
-        let heard = (!is_heard).then(|| Heard::bytes(0, HeardSource::WordTiming));
+        let heard = (!is_heard).then(|| Heard::new(0, HeardSource::WordTiming));
         manager.add_assistant(format!("a{number}")).unwrap().set_heard(heard).unwrap();
     };
     (0..4).for_each(|number| say(&mut manager, number, true));

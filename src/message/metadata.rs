@@ -110,7 +110,7 @@ impl Metadata {
     }
 
     /// Returns the id of the summary that this summary replaces, if any.
-    pub fn previous_summary(&self) -> Option<MessageId> {
+    pub(crate) fn previous_summary(&self) -> Option<MessageId> {
         self.rare()?.previous_summary
     }
 

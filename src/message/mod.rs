@@ -28,9 +28,10 @@ mod wrapper;
 use std::borrow::Cow;
 
 pub(crate) use confidence::Confidence;
+pub(crate) use content::Outcome;
 pub use content::{
-    Content, Contents, Document, Media, MediaKind, Outcome, ResultContent, ResultContents, Source, ToolCall,
-    ToolCallId, ToolError, ToolName, ToolResult,
+    Content, Contents, Media, MediaKind, ResultContent, ResultContents, Source, ToolCall, ToolCallId, ToolError,
+    ToolName, ToolResult,
 };
 pub use decision::{Decision, ForkedFrom, RoleHint};
 pub use draft::Draft;
@@ -52,7 +53,7 @@ pub use text::{Text, is_blank};
 pub(crate) use turn::RequestRecord;
 pub use turn::TurnRecord;
 pub(crate) use value::MAX_DEPTH;
-pub use value::{IntoValue, List, Map, Number, Value};
+pub use value::{List, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) can change it.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{Inference, ModelRequest};
-use crate::message::{Content, Document, Media, Outcome, ResultContent, Source, ToolCallId};
+use crate::message::{Content, Media, ResultContent, Source, ToolCallId};
 
 impl ModelRequest {
     /// Returns the first 128 bits of the request's SHA-256, as 32 digits of lower-case hex.
@@ -74,7 +74,6 @@ impl<'a> Hasher<'a> {
         match content {
             Content::Text(text) => self.json(text),
             Content::Media(media) => self.media(media),
-            Content::Document(document) => self.document(document),
             Content::ToolCall(call) => {
                 let number = self.number(call.id());
                 self.json(&("call", number, call.name().as_str(), call.arguments()));
@@ -83,11 +82,11 @@ impl<'a> Hasher<'a> {
                 let number = self.number(result.tool_call_id());
                 let name = result.name().as_str();
                 match result.outcome() {
-                    Outcome::Success(contents) => {
+                    Ok(contents) => {
                         self.json(&("success", number, name, contents.len()));
                         contents.iter().for_each(|content| self.result(content));
                     }
-                    Outcome::Failure(error) => {
+                    Err(error) => {
                         let error = (error.error_type(), error.message(), error.retryable());
                         self.json(&("failure", number, name, error));
                     }
@@ -102,19 +101,13 @@ impl<'a> Hasher<'a> {
             ResultContent::Text(text) => self.json(text),
             ResultContent::Json(value) => self.json(&("json", value)),
             ResultContent::Media(media) => self.media(media),
-            ResultContent::Document(document) => self.document(document),
             ResultContent::Unknown(map) => self.json(&("unknown", &**map)),
         }
     }
 
     fn media(&mut self, media: &Media) {
-        self.json(&(media.kind.as_str(), &media.mime_type, &media.prompt_hint));
+        self.json(&(media.kind.as_str(), &media.mime_type, &media.label));
         self.source(&media.source);
-    }
-
-    fn document(&mut self, document: &Document) {
-        self.json(&("document", &document.mime_type, &document.title));
-        self.source(&document.source);
     }
 
     fn source(&mut self, source: &Source) {

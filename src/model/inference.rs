@@ -10,11 +10,10 @@ use crate::message::{Map, Text};
 /// ```
 /// use verbale::model::Inference;
 ///
-/// let inference = Inference::default().with_max_tokens(300).with_temperature(0.3);
+/// let inference = Inference { max_tokens: Some(300), temperature: Some(0.3), ..Inference::default() };
 /// assert_eq!(inference.top_p, None);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Inference {
     /// The temperature: how freely the model chooses its tokens. Bedrock accepts 0 to 1.
     pub temperature: Option<f64>,
@@ -29,36 +28,6 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// Sets the temperature.
-    #[must_use]
-    pub fn with_temperature(self, temperature: f64) -> Self {
-        Self { temperature: Some(temperature), ..self }
-    }
-
-    /// Sets the sum of probabilities up to which the model considers the likeliest tokens.
-    #[must_use]
-    pub fn with_top_p(self, top_p: f64) -> Self {
-        Self { top_p: Some(top_p), ..self }
-    }
-
-    /// Sets the maximum number of tokens of an answer.
-    #[must_use]
-    pub fn with_max_tokens(self, max_tokens: u32) -> Self {
-        Self { max_tokens: Some(max_tokens), ..self }
-    }
-
-    /// Replaces the texts at which the model stops.
-    #[must_use]
-    pub fn with_stop_sequences<T: Into<Text>>(self, sequences: impl IntoIterator<Item = T>) -> Self {
-        Self { stop_sequences: sequences.into_iter().map(Into::into).collect(), ..self }
-    }
-
-    /// Replaces the model's own fields.
-    #[must_use]
-    pub fn with_model_fields(self, model_fields: Map) -> Self {
-        Self { model_fields, ..self }
-    }
-
     /// Returns these settings, and those of `defaults` for fields that are not set.
     ///
     /// The temperature and `top_p` count as one setting: if one of them is set, neither is taken from `defaults`. The

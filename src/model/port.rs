@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 
 use super::{Inference, ModelError, ModelEvent};
-use crate::message::{IntoValue, Message, MessageError, Text, ToolName, Value};
+use crate::message::{Message, MessageError, Text, ToolName, Value};
 
 /// The stream of events that [`Model::generate`] returns.
 pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -54,12 +54,12 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 /// messages are added at the end until a summary replaces the oldest ones.
 ///
 /// ```
-/// use verbale::model::{Inference, ModelRequest};
+/// use verbale::model::ModelRequest;
 ///
 /// let mut request = ModelRequest::default();
 /// request.system.push("You answer the phone of a bank.".into());
 /// request.memory = Some("The caller is Mia. She lost her card.".into());
-/// request.inference = Inference::default().with_max_tokens(300);
+/// request.inference.max_tokens = Some(300);
 /// assert!(request.late_system.is_empty());
 /// ```
 #[derive(Clone, Default, PartialEq)]
@@ -121,9 +121,9 @@ impl ToolSpec {
     pub fn new(
         name: impl Into<Text>,
         description: impl Into<Text>,
-        input_schema: impl IntoValue,
+        input_schema: impl TryInto<Value, Error: Into<MessageError>>,
     ) -> Result<Self, MessageError> {
-        let input_schema = input_schema.into_value()?;
+        let input_schema = Value::checked(input_schema)?;
         let of_type = input_schema.as_map().and_then(|schema| schema.get("type")).and_then(Value::as_str);
         if of_type != Some("object") {
             return Err(MessageError::NO_OBJECT_SCHEMA);

@@ -30,8 +30,7 @@ use crate::message::{Message, MessageWrapper};
 /// The marks apply to the messages of the window, without the system prompt and the tools, which a summary cannot shorten.
 ///
 /// ```
-/// # use verbale::policy::Policy;
-/// # use verbale::{MessagesManager, PlainMessage};
+/// # use verbale::{MessagesManager, PlainMessage, Policy};
 /// let manager = MessagesManager::<PlainMessage>::new();
 /// let policy = Policy::default().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3);
 /// assert_eq!(policy.summarizing(&manager), None); // the window is short

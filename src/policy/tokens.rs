@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-use crate::message::{Content, Message, Outcome, ResultContent, Value};
+use crate::message::{Content, Message, ResultContent, Value};
 
 /// Estimates the tokens of a message from its characters and their scripts, without asking a model.
 ///
@@ -100,15 +100,13 @@ const MEDIA: Tokens = Tokens(1_600);
 fn content_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &Content) -> Tokens {
     match content {
         Content::Text(text) => estimator.text(text),
-        Content::Media(_) | Content::Document(_) => MEDIA,
+        Content::Media(_) => MEDIA,
         Content::ToolCall(tool_call) => {
             TOOL_CALL + estimator.text(tool_call.name().as_str()) + value_tokens(estimator, tool_call.arguments())
         }
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => {
-                TOOL_CALL + contents.iter().map(|content| result_tokens(estimator, content)).sum()
-            }
-            Outcome::Failure(error) => TOOL_CALL + estimator.text(error.message()),
+            Ok(contents) => TOOL_CALL + contents.iter().map(|content| result_tokens(estimator, content)).sum(),
+            Err(error) => TOOL_CALL + estimator.text(error.message()),
         },
         // Never sent to a model.
         Content::Unknown(_) => Tokens::default(),
@@ -119,7 +117,7 @@ fn result_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &ResultCon
     match content {
         ResultContent::Text(text) => estimator.text(text),
         ResultContent::Json(value) => value_tokens(estimator, value),
-        ResultContent::Media(_) | ResultContent::Document(_) => MEDIA,
+        ResultContent::Media(_) => MEDIA,
         // Never sent to a model.
         ResultContent::Unknown(_) => Tokens::default(),
     }

@@ -237,7 +237,7 @@ impl Core {
         turn.generated_bytes += text_bytes;
         turn.recorder.message = Some(entry.id());
         let seq = entry.position().seq();
-        ear.added(Some(turn.id), entry.message(), &contents);
+        ear.added(Some(turn.id), &entry, &contents);
         for call in &calls {
             self.tools_used.add_call(call, now_ms, seq);
         }

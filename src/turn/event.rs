@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::log::{CallId, Durability};
-use crate::message::{Outcome, ToolCallId, ToolResult};
+use crate::message::{ToolCallId, ToolResult};
 use crate::model::{Failure, NOT_RUN, OUTCOME_UNKNOWN, StopReason, Usage};
 
 /// The id of a speech: a reply of the model, or a fixed sentence. Reports of playback name the speech by its id. A run
@@ -156,7 +156,7 @@ pub enum CallEvent {
         /// The number of sentences that the check of a model's summary removed, because they held values that nobody said.
         removed: u32,
     },
-    /// A prompt is longer than the policy's [budget](crate::policy::Policy::with_budget), although its memory holds
+    /// A prompt is longer than the policy's [budget](crate::Policy::with_budget), although its memory holds
     /// only acts and its window only the last turn.
     OverBudget {
         /// The length of the prompt, in estimated tokens.
@@ -243,8 +243,8 @@ impl SummaryOutcome {
 impl From<&ToolResult> for ToolOutcome {
     fn from(result: &ToolResult) -> Self {
         match result.outcome() {
-            Outcome::Success(_) => Self::Succeeded,
-            Outcome::Failure(error) => match error.error_type() {
+            Ok(_) => Self::Succeeded,
+            Err(error) => match error.error_type() {
                 Some(OUTCOME_UNKNOWN) => Self::Unknown,
                 Some(NOT_RUN) => Self::NotRun,
                 _ => Self::Failed,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::message::{Outcome, ResultContent, Text, ToolResult};
+use crate::message::{ResultContent, Text, ToolResult};
 
 /// The approximate size of the quotes or the type around a content in a record, and the maximum size of an error's type, in
 /// bytes.
@@ -16,22 +16,22 @@ const LONGEST_TYPE: usize = 100;
 /// record.
 pub(super) fn bounded(result: &ToolResult, max_bytes: usize, keeps_media: bool) -> Cow<'_, ToolResult> {
     let size = |content: &ResultContent| match content {
-        ResultContent::Media(_) | ResultContent::Document(_) if keeps_media => AROUND,
+        ResultContent::Media(_) if keeps_media => AROUND,
         content => AROUND + content.record_bytes(),
     };
     let outcome = match result.outcome() {
-        Outcome::Success(contents) if contents.iter().map(size).sum::<usize>() <= max_bytes => {
+        Ok(contents) if contents.iter().map(size).sum::<usize>() <= max_bytes => {
             return Cow::Borrowed(result);
         }
-        Outcome::Success(contents) => Outcome::Success(beginning(contents, max_bytes, size)),
-        Outcome::Failure(error) => {
+        Ok(contents) => Ok(beginning(contents, max_bytes, size)),
+        Err(error) => {
             let kind = error.error_type().unwrap_or_default();
             if error.message().len() <= max_bytes && kind.len() <= LONGEST_TYPE {
                 return Cow::Borrowed(result);
             }
             let bounded = error.with_message(cut(error.message(), max_bytes));
             let is_long = kind.len() > LONGEST_TYPE;
-            Outcome::Failure(if is_long { bounded.with_type(prefix(kind, LONGEST_TYPE)) } else { bounded })
+            Err(if is_long { bounded.with_type(prefix(kind, LONGEST_TYPE)) } else { bounded })
         }
     };
     Cow::Owned(result.clone().with_outcome(outcome))
@@ -93,14 +93,14 @@ mod tests {
 
     fn texts(result: &ToolResult) -> Vec<String> {
         match result.outcome() {
-            Outcome::Success(contents) => contents
+            Ok(contents) => contents
                 .iter()
                 .map(|content| match content {
                     ResultContent::Text(text) => text.as_str().to_owned(),
                     other => format!("{other:?}"),
                 })
                 .collect(),
-            Outcome::Failure(error) => vec![error.message().to_owned()],
+            Err(error) => vec![error.message().to_owned()],
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let failed = call().failure(ToolError::new("much too long").with_type("NotFound"));
         let cut = bounded(&failed, 4, false);
         assert_eq!(texts(&cut), ["much [9 of 13 bytes are left out: the result of the tool is too large]"]);
-        assert!(matches!(cut.outcome(), Outcome::Failure(error) if error.error_type() == Some("NotFound")));
+        assert!(matches!(cut.outcome(), Err(error) if error.error_type() == Some("NotFound")));
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Core {
         let content = Content::from(result.as_ref().clone());
         let is_known = self.manager.invoked(&id).is_some();
         match self.manager.add_user(content.clone()) {
-            Ok(entry) => ear.added(None, entry.message(), &[content]),
+            Ok(entry) => ear.added(None, &entry, &[content]),
             Err(ManagerError(Refusal::SecondResult { .. })) => {
                 if !self.replaces_unknown(&result) {
                     return Err(ResultRefused::SecondResult);

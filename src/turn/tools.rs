@@ -12,7 +12,7 @@ use super::setup::Setup;
 use super::spans;
 use crate::clock::{Randomness, SystemRandomness, from_now};
 use crate::memory::{Attempt, ToolUse};
-use crate::message::{Outcome, ToolCall, ToolCallId, ToolResult};
+use crate::message::{ToolCall, ToolCallId, ToolResult};
 use crate::model::{NoResult, Tool, ToolContext};
 
 /// How long a tool that may act, but does not act once, waits for the log.
@@ -171,7 +171,7 @@ impl Core {
                 let act = self.tools_used.get(&earlier).and_then(ToolUse::act);
                 let is_certain = act.is_some_and(|earlier| tool.acting.is_same(earlier, call) == Some(true));
                 match self.manager.result_of(&earlier).map(ToolResult::outcome) {
-                    Some(Outcome::Success(contents)) if is_certain => return Some(call.success(contents.clone())),
+                    Some(Ok(contents)) if is_certain => return Some(call.success(contents.clone())),
                     _ => NoResult::AlreadyDone,
                 }
             }

@@ -1,8 +1,6 @@
 //! The invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use verbale::message::Outcome;
 use verbale::model::ModelRequest;
 use verbale::{Content, Message, Role};
 
@@ -58,8 +56,8 @@ pub async fn successor(process: &Process, effects: &[Effect]) {
         let is_it = |id: &str| id == effect.call;
         let result = contents().filter_map(Content::as_result).find(|result| is_it(result.tool_call_id().as_str()));
         let known = result.map(|result| match result.outcome() {
-            Outcome::Success(_) => "success".to_owned(),
-            Outcome::Failure(error) => error.error_type().unwrap_or_default().to_owned(),
+            Ok(_) => "success".to_owned(),
+            Err(error) => error.error_type().unwrap_or_default().to_owned(),
         });
         // A lookup that found nothing is no proof, but the service acts only once.
         let may_follow = effect.kind == Kind::KeyLookedUp && known.as_deref() == Some("NotRun");

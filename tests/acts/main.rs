@@ -17,6 +17,8 @@ mod line;
 mod naive;
 mod process;
 mod remembered;
+#[path = "../simulation/seeded.rs"]
+mod seeded;
 #[path = "../simulation/seeds.rs"]
 mod seeds;
 mod world;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use tokio::time::sleep;
-use verbale::message::{Outcome, Text};
+use verbale::message::Text;
 use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason};
 use verbale::{Content, Message, ToolCall, Value};
 
@@ -175,7 +175,7 @@ fn outcomes(request: &ModelRequest) -> Vec<(usize, bool)> {
     for result in contents().filter_map(Content::as_result) {
         let call = contents().filter_map(Content::as_tool_call).find(|call| call.id() == result.tool_call_id());
         if let Some(call) = call.filter(|call| Kind::of_name(call.name().as_str()).is_some()) {
-            outcomes.push((numbers(call.arguments()).1, matches!(result.outcome(), Outcome::Success(_))));
+            outcomes.push((numbers(call.arguments()).1, result.outcome().is_ok()));
         }
     }
     outcomes
@@ -186,7 +186,7 @@ pub fn fulfilled(world: &World, messages: &[Message]) -> Vec<usize> {
     let contents = || messages.iter().flat_map(|message| message.contents().iter());
     let succeeded: Vec<_> = contents()
         .filter_map(Content::as_result)
-        .filter(|result| matches!(result.outcome(), Outcome::Success(_)))
+        .filter(|result| result.outcome().is_ok())
         .map(|result| result.tool_call_id().clone())
         .collect();
     let calls = contents().filter_map(Content::as_tool_call).filter(|call| succeeded.contains(call.id()));

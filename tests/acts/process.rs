@@ -79,8 +79,7 @@ impl Process {
 
     fn writer(&self) -> LogWriter {
         let line = Arc::new(Line { process: self.clone() });
-        let randomness = Arc::new(verbale::clock::SeededRandomness::from(self.number()));
-        let mut settings = WriterSettings::default().with_randomness(randomness);
+        let mut settings = WriterSettings::default().with_seed(self.number());
         if self.world().plan().redacts {
             settings = settings.with_redactor(Arc::new(|text: &str| {
                 let found = text.match_indices(HOLDER);

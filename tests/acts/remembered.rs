@@ -14,7 +14,7 @@ pub struct Remembered {
     pub is_named: bool,
 }
 
-/// Returns the tool calls in the memory of a request. A missing field is as in the last line that has it.
+/// Returns the tool calls in the memory of a request. A missing field is that of the last line that has it.
 pub fn remembered(request: &ModelRequest) -> Vec<Remembered> {
     let memory = request.memory.iter().flat_map(|memory| memory.as_str().lines());
     let mut names = BTreeMap::new();

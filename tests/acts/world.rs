@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use verbale::clock::{Clock, Randomness, SeededRandomness};
+use verbale::clock::Clock;
 use verbale::log::{CallId, MemoryLog};
 
 use super::bookings::Kind;
+use crate::seeded::Seeded;
 
 pub const START_MS: i64 = 1_744_815_823_058;
 
@@ -39,7 +40,7 @@ pub const EVENTS: &[&str] = &[
 pub struct World(Arc<Shared>);
 
 struct Shared {
-    dice: SeededRandomness,
+    dice: Seeded,
     begun: Instant,
     log: Arc<MemoryLog>,
     plan: Plan,
@@ -108,7 +109,7 @@ pub struct Effect {
 
 impl World {
     pub fn of_seed(seed: u64) -> Self {
-        let dice = SeededRandomness::from(seed);
+        let dice = Seeded::from(seed);
         let below = |sides: u64| dice.next_u64() % sides;
         let level = |all: [u64; 3]| all[below(3) as usize];
         let mut at = 0;

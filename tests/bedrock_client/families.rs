@@ -12,7 +12,7 @@ use aws_sdk_bedrockruntime::types::{
 };
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{BedrockSettings, repair, validate};
-use verbale::model::{Inference, ModelEvent};
+use verbale::model::ModelEvent;
 use verbale::testing::FakeBedrock;
 
 use super::document::document;
@@ -308,7 +308,7 @@ async fn forced_tool_choice_ends_with_the_result() {
     manager.add_user(call.success("On Friday.")).unwrap();
     let mut request = super::window(&manager);
     request.tools = [tool("get_parcel")].into();
-    request.inference = Inference::default().with_temperature(0.1);
+    request.inference.temperature = Some(0.1);
     let events = ask(&model, request).await.unwrap();
     assert!(!events.iter().any(|event| matches!(event, ModelEvent::Repaired(_))), "{events:?}");
     assert_eq!(bedrock.requests()[0].input().tool_config().unwrap().tool_choice(), None);

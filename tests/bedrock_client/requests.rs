@@ -3,7 +3,7 @@
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{BedrockSettings, validate};
-use verbale::message::{Document, Media, MediaKind, Source};
+use verbale::message::{Media, MediaKind, Source};
 use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value};
@@ -24,7 +24,12 @@ fn body(bedrock: &FakeBedrock) -> Json {
 #[tokio::test]
 async fn request_has_prompt_memory_messages_tools_and_settings() {
     let bedrock = FakeBedrock::new();
-    let inference = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
+    let inference = Inference {
+        max_tokens: Some(300),
+        temperature: Some(0.5),
+        stop_sequences: vec!["</end>".into()],
+        ..Inference::default()
+    };
     let settings = BedrockSettings::new(CLAUDE).with_inference(inference).with_cache_points(false);
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
@@ -59,8 +64,13 @@ async fn inference_settings_of_the_request_win_over_the_defaults() {
         fields
     };
     let thinking = json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}});
-    let defaults = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
-    let defaults = defaults.with_model_fields(fields(thinking));
+    let defaults = Inference {
+        max_tokens: Some(300),
+        temperature: Some(0.5),
+        top_p: None,
+        stop_sequences: vec!["</end>".into()],
+        model_fields: fields(thinking),
+    };
     let bedrock = FakeBedrock::new();
     let settings = BedrockSettings::new(CLAUDE).with_inference(defaults);
     for model in [for_turns(&bedrock, settings.clone()), for_summaries(&bedrock, settings)] {
@@ -76,9 +86,14 @@ async fn inference_settings_of_the_request_win_over_the_defaults() {
         ask(&model, question()).await.unwrap();
         assert_eq!(bedrock.requests().last().unwrap().body(), first);
 
-        let own = Inference::default().with_max_tokens(60).with_top_p(0.25).with_stop_sequences(["bye"]);
         let mut request = question();
-        request.inference = own.with_model_fields(fields(json!({"top_k": 1, "seed": 7})));
+        request.inference = Inference {
+            max_tokens: Some(60),
+            temperature: None,
+            top_p: Some(0.25),
+            stop_sequences: vec!["bye".into()],
+            model_fields: fields(json!({"top_k": 1, "seed": 7})),
+        };
         ask(&model, request).await.unwrap();
         assert_eq!(
             [&body(&bedrock)["inferenceConfig"], &body(&bedrock)["additionalModelRequestFields"]],
@@ -181,12 +196,15 @@ async fn irreparable_request_is_never_sent() {
              constraint: Member must {constraint}"
         )
     };
-    let set = Inference::default;
+    let none = Inference::default;
     for (inference, why) in [
-        (set().with_temperature(1.1), refused("temperature", "have value less than or equal to 1")),
-        (set().with_max_tokens(0), refused("maxTokens", "have value greater than or equal to 1")),
-        (set().with_max_tokens(u32::MAX), "max_tokens is larger than 2,147,483,647".to_owned()),
-        (set().with_stop_sequences([""]), refused("stopSequences.1.member", "have length greater than or equal to 1")),
+        (Inference { temperature: Some(1.1), ..none() }, refused("temperature", "have value less than or equal to 1")),
+        (Inference { max_tokens: Some(0), ..none() }, refused("maxTokens", "have value greater than or equal to 1")),
+        (Inference { max_tokens: Some(u32::MAX), ..none() }, "max_tokens is larger than 2,147,483,647".to_owned()),
+        (
+            Inference { stop_sequences: vec!["".into()], ..none() },
+            refused("stopSequences.1.member", "have length greater than or equal to 1"),
+        ),
     ] {
         let settings = BedrockSettings::new(CLAUDE).with_inference(inference.clone());
         assert_eq!(fail(&for_turns(&bedrock, settings), question()).await, invalid(&why));
@@ -201,10 +219,12 @@ async fn irreparable_request_is_never_sent() {
 async fn attachment_of_unknown_type_becomes_text() {
     let bytes = || Source::Bytes(b"\x014711".as_slice().into());
     let result = ToolCall::new("call_1", "get_parcel", Value::Null).unwrap();
-    let unknown = || Media::new(MediaKind::Image, bytes()).with_prompt_hint("the receipt");
+    let unknown = || Media::new(MediaKind::Image, bytes()).with_label("the receipt");
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user(["Here.".into(), verbale::Content::from(unknown())]).unwrap();
-    manager.add_user(verbale::Content::from(Document::new(bytes()).with_mime_type("application/zip"))).unwrap();
+    manager
+        .add_user(verbale::Content::from(Media::new(MediaKind::Document, bytes()).with_mime_type("application/zip")))
+        .unwrap();
     manager.add_assistant(verbale::Content::from(result.clone())).unwrap();
     let parts = [verbale::message::ResultContent::Media(Box::new(unknown()))];
     manager.add_user(verbale::Content::from(result.success(parts))).unwrap();

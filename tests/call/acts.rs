@@ -883,7 +883,7 @@ async fn call_that_was_cut_off_never_runs_and_gets_more_room() {
     let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
-    let inference = Inference::default().with_max_tokens(100);
+    let inference = Inference { max_tokens: Some(100), ..Inference::default() };
     let call = builder(&model)
         .tool(bookings.tool(10))
         .config(|config| config.with_inference(inference))

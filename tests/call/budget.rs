@@ -10,9 +10,8 @@ use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
 use verbale::message::ResultContent;
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::{Policy, estimate_tokens};
 use verbale::testing::{ScriptedModel, ScriptedReply};
-use verbale::{MessagesManager, PlainMessage, Value};
+use verbale::{MessagesManager, PlainMessage, Policy, Value, estimate_tokens};
 
 /// A tool call: its tool, its arguments, and its result, which may be an error.
 #[derive(Debug, Clone)]
@@ -132,7 +131,7 @@ fn play(turns: &[Turn], policy: Policy, max_window: u64) -> (Vec<ModelRequest>, 
 fn estimate(text: &str) -> u64 {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let Ok(added) = manager.add_user(text) else { return 0 };
-    estimate_tokens(added.message()) - 4
+    estimate_tokens(&added) - 4
 }
 
 /// Returns the tokens of a prompt.

@@ -17,8 +17,8 @@ fn sources<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Source> {
     let contents = messages.into_iter().flat_map(|message| message.contents().iter());
     let results = contents.filter_map(Content::as_result).map(|result| result.outcome());
     let contents = results.flat_map(|outcome| match outcome {
-        verbale::message::Outcome::Success(contents) => contents.iter(),
-        verbale::message::Outcome::Failure(error) => panic!("{error:?}"),
+        Ok(contents) => contents.iter(),
+        Err(error) => panic!("{error:?}"),
     });
     let source = |content: &ResultContent| match content {
         ResultContent::Media(media) => Some(media.source().clone()),

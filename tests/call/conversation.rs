@@ -144,7 +144,7 @@ async fn limits_keep_the_window_and_unstored_messages_in_memory() {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     let conversations = Conversations::new().with_history_limit(1).with_log(log.clone());
     let conversation = conversations.get_or_create(&id("CA1"));
-    let policy = verbale::policy::Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
+    let policy = verbale::Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
     let models = Models::default().with("default", "default", Scripted::default());
     let config = verbale::conversation::Config::new(models).with_policy(policy).with_summarizer(Brief);
     let call = CallBuilder::of(&conversation.clone().with_config(config))

@@ -262,7 +262,7 @@ async fn only_the_last_64_speeches_are_known() {
 
 #[tokio::test(start_paused = true)]
 async fn report_updates_a_message_that_a_summary_covers() {
-    let policy = verbale::policy::Policy::default().with_tokens(None).with_messages(2..=4).with_keep_turns(1);
+    let policy = verbale::Policy::default().with_tokens(None).with_messages(2..=4).with_keep_turns(1);
     let long = "Your order was sent three weeks ago, and it should have come by now, I am sorry to say.";
     let model = Scripted::new((0..5).map(|_| vec![Step::Say(long), Step::Stop(StopReason::EndTurn)]));
     let call = builder(&model).config(|config| config.with_policy(policy)).open().unwrap();

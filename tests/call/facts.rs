@@ -8,8 +8,7 @@ use verbale::call::CallSession;
 use verbale::conversation::{Config, Conversation};
 use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
 use verbale::memory::{Fact, FactFinder, FactSource, RuleFactFinder};
-use verbale::policy::Policy;
-use verbale::{Message, MessagesManager, PlainMessage};
+use verbale::{Message, MessagesManager, PlainMessage, Policy};
 
 use crate::support::{START_MS, Scripted, builder, pass, turn, words};
 

@@ -8,14 +8,13 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::Client;
 use serde_json::json;
 use tokio::time::Instant;
-use verbale::Value;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::{CallBuilder, ReplyEnd};
 use verbale::clock::SequentialIds;
 use verbale::memory::ModelSummarizer;
 use verbale::model::{Tool, ToolContext, ToolSpec};
-use verbale::policy::Policy;
 use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{Policy, Value};
 
 use crate::support::{TokioClock, pass, read, shown, turn};
 

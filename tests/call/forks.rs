@@ -9,8 +9,7 @@ use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
 use verbale::memory::{Fact, FactFinder, FactSource};
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
-use verbale::policy::Policy;
-use verbale::{Content, Message, MessageId, MessageWrapper, PlainMessage, ToolCall, Value};
+use verbale::{Content, Message, MessageId, MessageWrapper, PlainMessage, Policy, ToolCall, Value};
 
 use crate::support::{START_MS, Scripted, Step, builder, calls, line, pass, turn, words};
 

@@ -64,7 +64,7 @@ async fn reopened_call_keeps_its_lease() {
         counted.fetch_add(usize::from(method == "change_call"), Ordering::SeqCst);
         None
     }));
-    let settings = WriterSettings::default().with_lease_renewal(Duration::from_secs(10));
+    let settings = WriterSettings::default().with_takeover_after(Duration::from_secs(30));
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task);
     let first = open(&Scripted::default(), &writer);

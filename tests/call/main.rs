@@ -20,6 +20,8 @@ mod random;
 mod rebuild;
 mod retention;
 mod same_as_run;
+#[path = "../simulation/seeded.rs"]
+mod seeded;
 mod silence;
 mod summaries;
 mod support;

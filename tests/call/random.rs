@@ -8,15 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::call::{CallBuilder, CallSettings, Played, Reply, ReplyEvent, SpeechId, Utterance};
-use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::message::{Outcome, ToolCallId, ToolResult};
+use verbale::message::{ToolCallId, ToolResult};
 use verbale::model::{
     Failure, ModelError, ModelRequest, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
 };
-use verbale::policy::Policy;
-use verbale::{Content, Message, MessageWrapper, Role, Summarizing, ToolCall, Value};
+use verbale::{Content, Message, MessageWrapper, Policy, Role, Summarizing, ToolCall, Value};
 
+use crate::seeded::Seeded;
 use crate::support::{START_MS, Scripted, Step, builder, pass, read};
 
 const SEQUENCES: u64 = 4_000;
@@ -44,7 +43,7 @@ fn run(seed: u64) {
     assert!(outcome.is_ok(), "VERBALE_SEED={seed} repeats it");
 }
 
-struct Dice(SeededRandomness);
+struct Dice(Seeded);
 
 impl Dice {
     fn below(&self, sides: u64) -> u64 {
@@ -138,11 +137,11 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         .tool(Tool::raw(spec("slow"), slow))
         .tool(Tool::raw(spec("panics"), panics))
         .tool(Tool::external(spec("external")))
-        .summarizer(Unsteady(Dice(SeededRandomness::from(seed + 1_000_000))))
+        .summarizer(Unsteady(Dice(Seeded::from(seed + 1_000_000))))
 }
 
 async fn sequence(seed: u64) {
-    let dice = Dice(SeededRandomness::from(seed));
+    let dice = Dice(Seeded::from(seed));
     let model = Scripted::new(script(&dice));
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
@@ -202,7 +201,7 @@ async fn sequence(seed: u64) {
                 }
             }
             11 => {
-                let outcome = Outcome::Success(vec!["done".into()]);
+                let outcome = Ok(vec!["done".into()]);
                 let id = dice.of(&IDS).unwrap().parse().unwrap();
                 let tool = dice.of(&TOOLS).unwrap().parse().unwrap();
                 call.tool_result(ToolResult::new(id, tool, outcome));

@@ -9,8 +9,7 @@ use verbale::conversation::{Config, Conversation};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::ToolError;
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
-use verbale::policy::Policy;
-use verbale::{MessageWrapper, PlainMessage, Value};
+use verbale::{MessageWrapper, PlainMessage, Policy, Value};
 
 use crate::support::{START_MS, Scripted, builder, calls, pass, read, words};
 

@@ -8,8 +8,7 @@ use verbale::conversation::{Config, Conversation};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::HeardSource;
 use verbale::model::{StopReason, Tool, ToolSpec};
-use verbale::policy::Policy;
-use verbale::{MessagesManager, PlainMessage, Record, ToolCall};
+use verbale::{MessagesManager, PlainMessage, Policy, Record, ToolCall};
 
 use crate::support::{
     START_MS, Scripted, Step, UNKNOWN_SPEECH, answer, builder, calls, pass, turn, why_ignored, words,

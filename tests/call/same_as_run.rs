@@ -11,8 +11,7 @@ use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
 use verbale::message::{Record, TurnRecord};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::Policy;
-use verbale::{MessagesManager, PlainMessage, Value};
+use verbale::{MessagesManager, PlainMessage, Policy, Value};
 
 use crate::support::{Scripted, Step, TokioClock, pass, read};
 

@@ -254,8 +254,8 @@ pub fn line(message: &verbale::Message) -> String {
             verbale::Content::ToolCall(call) => line.push_str(&format!(" call({})", call.id())),
             verbale::Content::ToolResult(result) => {
                 let how = match result.outcome() {
-                    verbale::message::Outcome::Success(_) => "done".to_owned(),
-                    verbale::message::Outcome::Failure(error) => error.error_type().unwrap_or("error").to_owned(),
+                    Ok(_) => "done".to_owned(),
+                    Err(error) => error.error_type().unwrap_or("error").to_owned(),
                 };
                 line.push_str(&format!(" result({}: {how})", result.tool_call_id()));
             }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use verbale::call::{ReplyEnd, ReplyEvent};
-use verbale::message::{Outcome, ToolResult};
+use verbale::message::ToolResult;
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{Timing, Value};
 
@@ -28,7 +28,7 @@ async fn balance(_: Value, _: ToolContext) -> Done {
 }
 
 fn result(id: &str, tool: &str) -> ToolResult {
-    let outcome = Outcome::Success(vec!["done".into()]);
+    let outcome = Ok(vec!["done".into()]);
     ToolResult::new(id.parse().unwrap(), tool.parse().unwrap(), outcome)
 }
 

@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region, Sha
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use serde_json::json;
 use tokio::net::TcpSocket;
-use verbale::clock::{Clock, IdSource, Randomness, SeededRandomness, SystemClock, SystemIds};
+use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::dynamodb::{DynamoLog, create_table, log_client};
 use verbale::log::CallLog;
 use verbale::testing::call_log_conformance;
@@ -22,6 +22,7 @@ use verbale::{MessageId, Record};
 
 use super::support::{call, first, message, put};
 use super::{history, old_items};
+use crate::seeded::Seeded;
 
 /// A history makes dozens of requests, and moto serves about a hundred per second.
 const HISTORIES: u32 = 16;
@@ -107,7 +108,7 @@ fn long(seq: u32) -> Record {
 }
 
 fn noise(bytes: usize) -> String {
-    let randomness = SeededRandomness::from(1);
+    let randomness = Seeded::from(1);
     (0..bytes).map(|_| char::from(b'0' + (randomness.next_u64() >> 58) as u8)).collect()
 }
 

@@ -8,6 +8,8 @@ mod emulators;
 mod history;
 mod offloading;
 mod old_items;
+#[path = "../simulation/seeded.rs"]
+mod seeded;
 mod support;
 mod takeover;
 mod texts;

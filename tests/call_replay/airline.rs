@@ -15,9 +15,8 @@ use verbale::log::CallWriter;
 use verbale::memory::ModelSummarizer;
 use verbale::message::{ResultContent, ToolName};
 use verbale::model::{Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::Policy;
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{ToolCall, Value};
+use verbale::{Policy, ToolCall, Value};
 
 use crate::START_MS;
 use crate::recording::{Answer, Call, Recording};

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use tokio::time::sleep;
+use verbale::Policy;
 use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
 use verbale::dynamodb::{DynamoLog, Layout, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, LogWriter, SpoolSettings, WriterSettings};
 use verbale::message::ToolError;
-use verbale::policy::Policy;
 use verbale::testing::SpoolMemory;
 
 use crate::airline::{self, Airline};

@@ -22,9 +22,8 @@ use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
 use verbale::message::ToolError;
-use verbale::policy::Policy;
 use verbale::testing::FakeBedrock;
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Role};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Policy, Role};
 
 use airline::{Airline, SUMMARY};
 use recording::Said;

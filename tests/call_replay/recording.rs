@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-use verbale::message::Outcome;
 use verbale::{Content, Role};
 
 /// The beginning of the result of a failed tool.
@@ -123,14 +122,14 @@ impl Said {
                 Self::Called(call.name().to_string(), Json::try_from(call.arguments().clone()).unwrap())
             }
             Content::ToolResult(result) => match result.outcome() {
-                Outcome::Success(contents) => {
+                Ok(contents) => {
                     let texts = contents.iter().map(|content| match content {
                         verbale::message::ResultContent::Text(text) => text.as_str(),
                         other => panic!("{other:?}"),
                     });
                     Self::Done(texts.collect())
                 }
-                Outcome::Failure(error) => Self::Failed(error.message().to_owned()),
+                Err(error) => Self::Failed(error.message().to_owned()),
             },
             other => panic!("{other:?}"),
         }

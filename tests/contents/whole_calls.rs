@@ -24,10 +24,12 @@ fn call() -> MessagesManager<PlainMessage> {
     let ask = ToolCall::new("call_1", "timetable", Value::list(rows.clone()).unwrap()).unwrap();
     manager.add_assistant([ask.clone()]).unwrap();
     let found = ask.success([Value::list(rows).unwrap()]);
-    manager.add_message(verbale::Role::User, vec![found.into(), verbale::Content::from(picture())]).unwrap();
+    manager
+        .add(verbale::Draft::new(verbale::Role::User, vec![found.into(), verbale::Content::from(picture())]))
+        .unwrap();
     let speech = "Saturday at 7:15, Saturday at 10:30, or Sunday at noon. ".repeat(40);
     let mut entry = manager.add_assistant(speech).unwrap();
-    entry.set_heard(Heard::bytes(800, HeardSource::WordTiming)).unwrap();
+    entry.set_heard(Heard::new(800, HeardSource::WordTiming)).unwrap();
     manager.add_user([picture()]).unwrap();
     manager
 }
@@ -68,7 +70,7 @@ fn shared_content_is_stored_and_loaded_once() {
     let store = Arc::new(Watched::default());
     let small = block_on(offloaded(&records(), store.clone()));
     block_on(offloaded(&records(), store.clone()));
-    assert_eq!(store.store.len(), 4);
+    assert_eq!(store.store.count(), 4);
     block_on(hydrate_call(&small, store.clone()));
     assert_eq!(store.asked.lock().unwrap().len(), 4);
 }

@@ -72,7 +72,7 @@ impl Fixture {
     /// Adds a message, at the time of the last one.
     pub fn say_now(&self, conversation: &str, role: Role, contents: impl Into<Contents>) -> MessageId {
         let conversation = self.conversations.get_or_create(&id(conversation));
-        conversation.change(|manager| manager.add_message(role, contents).unwrap().id()).unwrap()
+        conversation.change(|manager| manager.add(verbale::Draft::new(role, contents)).unwrap().id()).unwrap()
     }
 
     /// Runs a query. Over a log, checks that the scopes by id and by day return the same.

@@ -106,7 +106,9 @@ fn tool_call_leaves_memory_with_its_result() {
     let conversation = conversations.get_or_create(&id("a"));
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let add = |role: Role, content: Content| {
-        conversation.change(|manager| manager.add_message(role, vec![content]).map(|_| ()).unwrap()).unwrap();
+        conversation
+            .change(|manager| manager.add(verbale::Draft::new(role, vec![content])).map(|_| ()).unwrap())
+            .unwrap();
         let list: Vec<PlainMessage> = conversation.read(|manager| manager.meta_messages().to_vec());
         assert_paired(list.iter().map(PlainMessage::message));
         list.len()

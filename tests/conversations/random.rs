@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::conversation::{Conversation, Found, HistoryQuery};
 use verbale::log::CallId;
-use verbale::message::{Outcome, Part, ResultContent};
+use verbale::message::{Part, ResultContent};
 use verbale::{
     Content, Heard, HeardSource, Message, MessageId, MessageWrapper, PlainMessage, Role, Timing, ToolCall, Value,
 };
@@ -99,7 +99,7 @@ pub fn apply(fixture: &Fixture, conversation: &Conversation, op: &Op) {
                 let made = || messages.iter().flat_map(|wrapper| wrapper.contents()).filter_map(Content::as_tool_call);
                 // A refused change leaves no trace.
                 match op {
-                    Op::Say(role, texts) => drop(manager.add_message(*role, texts.clone())),
+                    Op::Say(role, texts) => drop(manager.add(verbale::Draft::new(*role, texts.clone()))),
                     Op::Call => {
                         let call =
                             ToolCall::new(format!("call_{}", manager.message_count()), "lookup", Value::Null).unwrap();
@@ -114,7 +114,7 @@ pub fn apply(fixture: &Fixture, conversation: &Conversation, op: &Op) {
                     }
                     Op::Hear(message, bytes) => {
                         if let Some(id) = some(message) {
-                            let heard = Heard::bytes(*bytes, HeardSource::Estimate);
+                            let heard = Heard::new(*bytes, HeardSource::Estimate);
                             drop(manager.entry(&id).unwrap().set_heard(heard));
                         }
                     }
@@ -237,14 +237,14 @@ fn contains(part: Part<'_>, text: &str) -> bool {
         match content {
             Content::Text(text) => texts.push(text.to_string()),
             Content::ToolResult(result) => match result.outcome() {
-                Outcome::Success(contents) => {
+                Ok(contents) => {
                     let [ResultContent::Json(Value::List(list))] = contents.as_slice() else {
                         panic!("unexpected result")
                     };
                     texts.extend(list.iter().map(|item| item.as_str().unwrap().to_owned()));
                 }
                 // A fork ends the calls that it inherited without a result.
-                Outcome::Failure(error) => texts.push(error.message().to_owned()),
+                Err(error) => texts.push(error.message().to_owned()),
             },
             _ => {}
         }

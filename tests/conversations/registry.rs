@@ -16,7 +16,7 @@ fn conversations() -> (Conversations, ManualClock) {
 }
 
 fn say(conversation: &Conversation, role: Role, text: &str) {
-    conversation.change(|manager| manager.add_message(role, text).map(|_| ()).unwrap()).unwrap();
+    conversation.change(|manager| manager.add(verbale::Draft::new(role, text)).map(|_| ()).unwrap()).unwrap();
 }
 
 fn length(conversation: &Conversation) -> usize {

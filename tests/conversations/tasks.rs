@@ -95,7 +95,9 @@ async fn concurrent_messages_are_all_kept() {
                 let conversation = conversations.get_or_create(&name);
                 let role = [Role::User, Role::Assistant, Role::System][round % 3];
                 let text = format!("task {task} round {round}.");
-                let said = conversation.change(|manager| manager.add_message(role, text.as_str()).map(|_| ())).unwrap();
+                let said = conversation
+                    .change(|manager| manager.add(verbale::Draft::new(role, text.as_str())).map(|_| ()))
+                    .unwrap();
                 said.unwrap();
                 // The message is there once, whatever other tasks do.
                 let query = everything().with_conversation(name).with_text(text.as_str());

@@ -110,12 +110,12 @@ async fn text_that_was_not_heard_is_found(fixture: Fixture) {
         .get(&id("a"))
         .unwrap()
         .change(|manager| {
-            let heard = Heard::bytes(20, HeardSource::WordTiming);
+            let heard = Heard::new(20, HeardSource::WordTiming);
             manager.entry(&answer).unwrap().set_heard(heard).unwrap();
         })
         .unwrap();
     let found = fixture.find(&everything().with_text("sunday")).await.unwrap();
-    assert_eq!((found.len(), found[0].message.heard().unwrap().len()), (1, 20));
+    assert_eq!((found.len(), found[0].message.heard().unwrap().bytes()), (1, 20));
 }
 
 async fn query_text_may_have_1000_bytes(fixture: Fixture) {

@@ -15,10 +15,10 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use tokio::time::sleep;
 use verbale::call::{CallBuilder, ReplyEvent};
-use verbale::clock::{Clock, IdSource, Randomness, SeededRandomness, SystemClock, SystemIds};
+use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallHeader, CallId, LogErrorKind};
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::ResultContent;
 use verbale::model::{
     Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, StopReason, Tool, ToolContext, ToolError,
     ToolSpec,
@@ -27,6 +27,7 @@ use verbale::{Content, Message, MessageId, MessageWrapper, MessagesManager, Plai
 
 use super::home::{Home, client, make_table, moto};
 use super::{HANGS, SEED, START_MS, runtime};
+use crate::seeded::Seeded;
 
 const ROUNDS: u64 = 50;
 /// The number of rounds with the same call.
@@ -73,7 +74,7 @@ fn each_wish_has_one_effect_after_kills_over_http() {
 fn acts_once(server: Option<(String, String)>) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed}");
-    let chance = SeededRandomness::from(seed);
+    let chance = Seeded::from(seed);
     let directory = tempfile::tempdir().unwrap();
     let mut process = Process { round: 0, wish: 0, directory: directory.path().to_owned(), server };
     if process.server.is_none() {
@@ -173,7 +174,7 @@ impl Process {
 
     /// Takes the call over, or opens it, and asks for one wish after the other until the process is killed.
     async fn run(&self) {
-        let chance = Arc::new(SeededRandomness::from(self.round));
+        let chance = Arc::new(Seeded::from(self.round));
         let home = self.home();
         let log = match &self.server {
             None => home.log(false),
@@ -239,8 +240,8 @@ impl Process {
             }
             let known = contents().filter_map(Content::as_result).find(|result| result.tool_call_id().as_str() == id);
             let is_known = known.is_some_and(|result| match result.outcome() {
-                Outcome::Success(_) => true,
-                Outcome::Failure(error) => error.error_type() == Some("OutcomeUnknown"),
+                Ok(_) => true,
+                Err(error) => error.error_type() == Some("OutcomeUnknown"),
             });
             if !is_known {
                 say(&format!("violation: the successor does not know that {call} acted for wish {wish}"));
@@ -248,7 +249,7 @@ impl Process {
         }
     }
 
-    fn tool(&self, name: &'static str, chance: &Arc<SeededRandomness>) -> Tool {
+    fn tool(&self, name: &'static str, chance: &Arc<Seeded>) -> Tool {
         let schema = Value::map([("type", Value::from("object"))]).unwrap();
         let (path, chance, of_call) = (self.effects_file(), chance.clone(), self.call_id());
         let looked_up = path.clone();
@@ -309,7 +310,7 @@ fn confirmation(wish: u64) -> String {
 
 /// A model that calls the tool whenever the caller asks for something. Some of its answers fail.
 struct Naive {
-    chance: Arc<SeededRandomness>,
+    chance: Arc<Seeded>,
 }
 
 impl Model for Naive {
@@ -345,7 +346,7 @@ fn told(window: &[Message]) -> String {
     let wish = calls().next_back().map(|call| wish_of(call.arguments())).unwrap();
     let succeeded = contents()
         .filter_map(Content::as_result)
-        .filter(|result| matches!(result.outcome(), Outcome::Success(_)))
+        .filter(|result| result.outcome().is_ok())
         .any(|result| calls().any(|call| call.id() == result.tool_call_id() && wish_of(call.arguments()) == wish));
     if succeeded { confirmation(wish) } else { format!("Of wish {wish} I know nothing.") }
 }

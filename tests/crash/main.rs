@@ -11,6 +11,8 @@ mod acts;
 mod home;
 mod life;
 mod owner;
+#[path = "../simulation/seeded.rs"]
+mod seeded;
 mod server;
 mod takeovers;
 
@@ -22,12 +24,12 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
-use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallId, CallLog};
 use verbale::{MessageId, MessagesManager, PlainMessage, Record};
 
 use home::Home;
 use life::{Acknowledged, Life};
+use seeded::Seeded;
 
 const START_MS: i64 = 1_744_815_823_058;
 const ROUNDS: u32 = 20;
@@ -65,7 +67,7 @@ fn acknowledged_changes_survive_kill_with_syncs() {
 fn survives(fsync: bool, rounds: u32) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed} fsync {fsync}");
-    let chance = SeededRandomness::from(seed);
+    let chance = Seeded::from(seed);
     let directory = tempfile::tempdir().unwrap();
     let home = Home { directory: directory.path().to_owned(), fsync };
     runtime().block_on(home.make());
@@ -95,7 +97,7 @@ struct Kill {
 }
 
 impl Kill {
-    fn at_random(chance: &SeededRandomness) -> Self {
+    fn at_random(chance: &Seeded) -> Self {
         let below = |end| chance.next_u64() % end;
         match below(3) {
             0 => Self { after: Duration::from_millis(below(500)), lines: usize::MAX },

@@ -16,7 +16,6 @@ use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use verbale::clock::{Randomness, SeededRandomness};
 use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallId, CallLog, LogWriter, LoggedCall};
 use verbale::{LastMessage, MessageId, Record};
@@ -26,6 +25,7 @@ use super::life::{Acknowledged, Manager, hash};
 use super::owner::{FIRST, KEEPS, Keeps, LAYOUTS, Owner, SECOND};
 use super::server::Server;
 use super::{HANGS, SEED, runtime};
+use crate::seeded::Seeded;
 
 const ROUNDS: u64 = 12;
 /// Rounds that run at a time. Most of them wait until a candidate counts as silent.
@@ -133,7 +133,7 @@ struct Round {
     number: u64,
     /// The variables that repeat this round.
     repeat: String,
-    chance: SeededRandomness,
+    chance: Seeded,
     first: Owner,
     second: Owner,
     _directory: tempfile::TempDir,
@@ -145,7 +145,7 @@ type Line = (&'static str, Option<String>);
 
 impl Round {
     fn new(seed: u64, number: u64, layout: usize, url: &str, table: &str) -> Self {
-        let chance = SeededRandomness::from(seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let chance = Seeded::from(seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let directory = tempfile::tempdir().unwrap();
         let keeps = KEEPS[(chance.next_u64() % 3) as usize];
         let owner = |name: &'static str| Owner {

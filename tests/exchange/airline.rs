@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{converse_input, to_json, validate};
 use verbale::exchange::{export_converse, export_openai, import_converse, import_openai};
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::ResultContent;
 use verbale::model::{ModelRequest, ToolSpec};
 use verbale::{BedrockMessage, Content, MessageWrapper, MessagesManager};
 
@@ -158,7 +158,7 @@ fn converse_export_equals_sdk_request() {
 }
 
 fn has_blank_result(content: &Content) -> bool {
-    let Some(Outcome::Success(contents)) = content.as_result().map(|result| result.outcome()) else { return false };
+    let Some(Ok(contents)) = content.as_result().map(|result| result.outcome()) else { return false };
     contents.is_empty()
         || contents.iter().any(|content| matches!(content, ResultContent::Text(text) if text.trim().is_empty()))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{import_anthropic, window_anthropic};
-use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolError};
+use verbale::message::{Media, MediaKind, Source, ToolError};
 use verbale::{Content, Contents, Role, ToolCall, Value};
 
 use super::loss;
@@ -52,7 +52,7 @@ fn imported_request_comes_back_as_window() {
     let said = said(&manager);
     let roles: Vec<Role> = said.iter().map(|(role, _)| *role).collect();
     assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::User]);
-    let Outcome::Failure(error) = said[3].1[0].as_result().unwrap().outcome() else { panic!("not a failure") };
+    let Err(error) = said[3].1[0].as_result().unwrap().outcome() else { panic!("not a failure") };
     assert_eq!(*error, ToolError::new("no answer"));
     let (json, losses) = window(&manager);
     assert_eq!(losses, [""; 0]);
@@ -94,7 +94,7 @@ fn window_replaces_unaccepted_content_and_reports_losses() {
     conversation.add_system("Be brief.").unwrap();
     conversation.add_assistant([Content::from(call.clone()), "One moment.".into()]).unwrap();
     let sound = Media::new(MediaKind::Audio, Source::Bytes(b"hi".as_slice().into()));
-    let stored = Document::new(Source::ContentId("sha256:ab".into()));
+    let stored = Media::new(MediaKind::Document, Source::ContentId("sha256:ab".into()));
     conversation.add_user([Content::from(sound), stored.into(), call.success([Value::from(8)]).into()]).unwrap();
     let (json, losses) = window(&conversation);
     let text = |text: &str| json!({"type": "text", "text": text});

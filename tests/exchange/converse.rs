@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use verbale::bedrock::to_json;
 use verbale::exchange::{export_converse, import_converse};
-use verbale::message::{Document, Media, MediaKind, Outcome, ResultContent, Source, ToolError};
+use verbale::message::{Media, MediaKind, ResultContent, Source, ToolError};
 use verbale::{BedrockMessage, Content, Heard, HeardSource, MessageWrapper, MessagesManager, Role, ToolCall, Value};
 
 use super::loss;
@@ -60,7 +60,7 @@ fn shared_content_round_trips() {
     let again = import(&export(&manager).0).unwrap();
     assert!(said(&again) == said(&manager));
     let answer = &said(&manager)[4].1;
-    let Outcome::Failure(error) = answer[1].as_result().unwrap().outcome() else { panic!("not a failure") };
+    let Err(error) = answer[1].as_result().unwrap().outcome() else { panic!("not a failure") };
     assert_eq!((error.message(), answer[1].as_result().unwrap().name().as_str()), ("no answer", "g"));
     assert!(answer[0].as_result().unwrap().outcome() != answer[1].as_result().unwrap().outcome());
 }
@@ -86,11 +86,7 @@ fn export_follows_converse_rules() {
     let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
     conversation.add_system(image()).unwrap();
     conversation.add_user("Hi").unwrap();
-    conversation
-        .add_assistant("I am fine, and you?")
-        .unwrap()
-        .set_heard(Heard::bytes(4, HeardSource::Estimate))
-        .unwrap();
+    conversation.add_assistant("I am fine, and you?").unwrap().set_heard(Heard::new(4, HeardSource::Estimate)).unwrap();
     conversation.add_assistant([image().into(), Content::from("Hello?")]).unwrap();
     conversation.add_system([image().into(), Content::from("Be brief.")]).unwrap();
     assert_eq!(conversation.meta_messages().len(), 5);
@@ -134,11 +130,7 @@ fn equivalent_forms_are_imported() {
 fn unsupported_content_is_reported_as_loss() {
     let mut conversation = manager();
     conversation.add_system("Brief.").unwrap();
-    conversation
-        .add_assistant("I am fine, and you?")
-        .unwrap()
-        .set_heard(Heard::bytes(0, HeardSource::Estimate))
-        .unwrap();
+    conversation.add_assistant("I am fine, and you?").unwrap().set_heard(Heard::new(0, HeardSource::Estimate)).unwrap();
     conversation.add_user("What?").unwrap();
     let call = ToolCall::new("a", "f", Value::from(vec![1])).unwrap();
     conversation.add_assistant(call.clone()).unwrap();
@@ -149,9 +141,9 @@ fn unsupported_content_is_reported_as_loss() {
         .add_user([
             Content::from(call.failure(error)),
             Media::new(MediaKind::Image, url()).with_mime_type("image/png").into(),
-            Document::new(here()).into(),
-            Document::new(here()).with_mime_type("text/csv").into(),
-            Media::new(MediaKind::Image, here()).with_mime_type("image/png").with_prompt_hint("me").into(),
+            Media::new(MediaKind::Document, here()).into(),
+            Media::new(MediaKind::Document, here()).with_mime_type("text/csv").into(),
+            Media::new(MediaKind::Image, here()).with_mime_type("image/png").with_label("me").into(),
         ])
         .unwrap();
     let (json, losses) = export(&conversation);
@@ -230,6 +222,6 @@ fn errors_name_path_and_quote_nothing() {
     $.system[0] (line 1, column 26): `guardContent` cannot be kept; remove it
     ");
     let data = result("success", json!([{"json": {"a": 1}}]));
-    let expected = Outcome::Success(vec![ResultContent::Json(Value::map([("a", 1)]).unwrap())]);
+    let expected = Ok(vec![ResultContent::Json(Value::map([("a", 1)]).unwrap())]);
     assert!(*said(&import(&data).unwrap())[1].1[0].as_result().unwrap().outcome() == expected);
 }

@@ -279,7 +279,7 @@ fn blank_prefix_is_not_written() {
     let mut manager = formats::manager();
     manager.add_user("Hello?").unwrap();
     let answer = manager.add_assistant(" Hi.").unwrap().id();
-    manager.entry(&answer).unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
+    manager.entry(&answer).unwrap().set_heard(Heard::new(1, HeardSource::Estimate)).unwrap();
     for format in formats::ALL {
         let Some(text) = (format.export)(&manager) else { continue };
         let back = (format.import)(text.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}\n{text}", format.name));

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use verbale::exchange::{ExchangeError, export_json_lines, import_json_lines};
-use verbale::message::{Document, Draft, Media, MediaKind, Source, ToolError};
+use verbale::message::{Draft, Media, MediaKind, Source, ToolError};
 use verbale::{Attribute, Content, Contents, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
 use super::loss;
@@ -149,10 +149,13 @@ fn assistant_line_without_content_adds_nothing() {
 #[test]
 fn documents_results_and_instructions_are_written_as_lines() {
     let mut manager = imported(LINES).unwrap();
-    let text = Document::new(Source::Bytes("Be kind.".as_bytes().into())).with_mime_type("text/plain");
-    let kept = Document::new(Source::ContentId("sha256:ab".into())).with_mime_type("text/markdown");
-    let scan = Document::new(Source::Bytes(vec![255, 0].into())).with_title("Scan").with_mime_type("application/pdf");
-    manager.add_user([Content::from(text.with_title("Terms")), kept.into(), scan.clone().into()]).unwrap();
+    let text =
+        Media::new(MediaKind::Document, Source::Bytes("Be kind.".as_bytes().into())).with_mime_type("text/plain");
+    let kept = Media::new(MediaKind::Document, Source::ContentId("sha256:ab".into())).with_mime_type("text/markdown");
+    let scan = Media::new(MediaKind::Document, Source::Bytes(vec![255, 0].into()))
+        .with_label("Scan")
+        .with_mime_type("application/pdf");
+    manager.add_user([Content::from(text.with_label("Terms")), kept.into(), scan.clone().into()]).unwrap();
     let [find, pay] = ["find", "pay"].map(|tool| ToolCall::new(tool, tool, Value::Null).unwrap());
     manager.add_assistant([Content::from(scan), find.clone().into(), pay.clone().into()]).unwrap();
     let error = ToolError::new("no answer").with_type("Timeout").with_retryable(false);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{export_openai, import_openai};
-use verbale::message::{Document, Media, MediaKind, ResultContent, Source, ToolError};
+use verbale::message::{Media, MediaKind, ResultContent, Source, ToolError};
 use verbale::{Content, Heard, HeardSource, MessageWrapper, Role, ToolCall, Value};
 
 use super::loss;
@@ -147,11 +147,7 @@ fn unsupported_content_is_reported_as_loss() {
     let mut conversation = manager();
     let call = |id: &str| ToolCall::new(id, "f", Value::from(vec![1])).unwrap();
     conversation.add_user("Hi").unwrap();
-    conversation
-        .add_assistant("I am fine, and you?")
-        .unwrap()
-        .set_heard(Heard::bytes(9, HeardSource::Estimate))
-        .unwrap();
+    conversation.add_assistant("I am fine, and you?").unwrap().set_heard(Heard::new(9, HeardSource::Estimate)).unwrap();
     conversation.add_user("What?").unwrap();
     let summarizing = conversation.summarizing().unwrap();
     conversation.add_summary("They greet.", &summarizing).unwrap();
@@ -161,9 +157,11 @@ fn unsupported_content_is_reported_as_loss() {
     let results = [call("a").failure(error), call("b").success([ResultContent::Json(data)])];
     conversation.add_user(results.map(Content::from).to_vec()).unwrap();
     let sound = Media::new(MediaKind::Audio, Source::ContentId("sha256:ab".into()));
-    conversation.add_user([Content::from(sound), Document::new(Source::Url("https://e.com".into())).into()]).unwrap();
     conversation
-        .add_user(Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_prompt_hint("me"))
+        .add_user([Content::from(sound), Media::new(MediaKind::Document, Source::Url("https://e.com".into())).into()])
+        .unwrap();
+    conversation
+        .add_user(Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_label("me"))
         .unwrap();
     let (json, losses) = export(&conversation);
     let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "\"AQ==\""}});

@@ -8,8 +8,7 @@ use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{export_converse, export_openai, import_converse, import_openai};
 use verbale::message::{
-    Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallId, ToolError, ToolName,
-    is_blank,
+    Draft, Media, MediaKind, Number, ResultContent, Source, ToolCallId, ToolError, ToolName, is_blank,
 };
 use verbale::{
     Content, Contents, Heard, HeardSource, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Role,
@@ -28,7 +27,7 @@ enum Op {
     /// The assistant calls one tool per value, with text before, between and after the calls.
     Call(Vec<(Option<String>, Value)>, Option<String>),
     /// Some open calls get their results, in any order, with text.
-    Answer(Vec<(Index, Outcome)>, Option<String>),
+    Answer(Vec<(Index, Result<Vec<ResultContent>, ToolError>)>, Option<String>),
     /// The caller breaks in.
     Hear(usize),
     Summarize,
@@ -87,18 +86,18 @@ fn media() -> impl Strategy<Value = Media> {
         |(kind, source, mime_type, hint)| {
             let media = Media::new(kind, source);
             let media = mime_type.into_iter().fold(media, Media::with_mime_type);
-            hint.into_iter().fold(media, Media::with_prompt_hint)
+            hint.into_iter().fold(media, Media::with_label)
         },
     )
 }
 
-fn document() -> impl Strategy<Value = Document> {
+fn document() -> impl Strategy<Value = Media> {
     let readable = text().prop_map(|text| Source::Bytes(text.into_bytes().into()));
     let mime_type = option::of("text/plain|text/markdown|application/pdf");
     (prop_oneof![source(), readable], option::of(text()), mime_type).prop_map(|(source, title, mime_type)| {
-        let document = Document::new(source);
-        let document = title.into_iter().fold(document, Document::with_title);
-        mime_type.into_iter().fold(document, Document::with_mime_type)
+        let document = Media::new(MediaKind::Document, source);
+        let document = title.into_iter().fold(document, Media::with_label);
+        mime_type.into_iter().fold(document, Media::with_mime_type)
     })
 }
 
@@ -115,17 +114,17 @@ fn result_content() -> impl Strategy<Value = ResultContent> {
         3 => text().prop_map(ResultContent::from),
         2 => value().prop_map(ResultContent::from),
         1 => media().prop_map(|media| ResultContent::Media(Box::new(media))),
-        1 => document().prop_map(|document| ResultContent::Document(Box::new(document))),
+        1 => document().prop_map(|document| ResultContent::Media(Box::new(document))),
     ]
 }
 
-fn outcome() -> impl Strategy<Value = Outcome> {
+fn outcome() -> impl Strategy<Value = Result<Vec<ResultContent>, ToolError>> {
     let contents = prop_oneof![3 => collection::vec(result_content(), 1), 1 => collection::vec(result_content(), 0..4)];
     let error = (text(), option::of("Timeout|é"), option::of(any::<bool>())).prop_map(|(message, kind, retryable)| {
         let error = kind.into_iter().fold(ToolError::new(message), ToolError::with_type);
         retryable.into_iter().fold(error, ToolError::with_retryable)
     });
-    prop_oneof![3 => contents.prop_map(Outcome::Success), 1 => error.prop_map(Outcome::Failure)]
+    prop_oneof![3 => contents.prop_map(Ok), 1 => error.prop_map(Err)]
 }
 
 fn confidence() -> impl Strategy<Value = Number> {
@@ -213,7 +212,7 @@ impl Play {
             Op::Hear(bytes) => {
                 let last = self.manager.meta_messages().last().map(|wrapper| wrapper.id());
                 if let Some(mut entry) = last.and_then(|id| self.manager.entry(&id)) {
-                    drop(entry.set_heard(Heard::bytes(bytes, HeardSource::Estimate)));
+                    drop(entry.set_heard(Heard::new(bytes, HeardSource::Estimate)));
                 }
             }
             Op::Summarize => {

@@ -5,7 +5,7 @@ use verbale::exchange::{
     export_chat, export_json_lines, export_versioned, import_anthropic, import_chat, import_json_lines, import_openai,
     import_versioned,
 };
-use verbale::message::{Document, Media, MediaKind, Source, ToolError};
+use verbale::message::{Media, MediaKind, Source, ToolError};
 use verbale::{Content, Contents, Role, Timing, ToolCall, Value};
 
 use crate::formats::{Manager, options, said, without_ids};
@@ -25,7 +25,8 @@ fn chats(json: &str) -> Vec<(String, Manager)> {
 fn json_lines_accept_text_in_content_store() {
     let text = r#"{"role": "user", "content": {"type": "text", "text": "Explain photosynthesis."}, "timestamp": "2025-11-18T10:30:00Z"}
 {"role": "assistant", "content": {"type": "text", "content_id": "sha256:a1b2c3..."}, "timestamp": "2025-11-18T10:30:15Z"}"#;
-    let stored = Document::new(Source::ContentId("sha256:a1b2c3...".into())).with_mime_type("text/plain");
+    let stored =
+        Media::new(MediaKind::Document, Source::ContentId("sha256:a1b2c3...".into())).with_mime_type("text/plain");
     let expected: Vec<(Role, Contents)> =
         vec![(Role::User, "Explain photosynthesis.".into()), (Role::Assistant, stored.into())];
     assert_eq!(lines(text), expected);
@@ -41,7 +42,8 @@ fn json_lines_accept_text_in_content_store() {
 #[test]
 fn json_lines_accept_empty_text_with_content_id() {
     let text = r#"{"role":"supervisor","content":{"type":"text","text":"","mime_type":"text/plain","content_id":"sha256:a1b2c3d4..."},"timestamp":"2025-11-18T10:30:00Z"}"#;
-    let stored = Document::new(Source::ContentId("sha256:a1b2c3d4...".into())).with_mime_type("text/plain");
+    let stored =
+        Media::new(MediaKind::Document, Source::ContentId("sha256:a1b2c3d4...".into())).with_mime_type("text/plain");
     assert_eq!(lines(text), vec![(Role::System, Contents::from(stored))]);
 }
 

@@ -141,7 +141,7 @@ fn bytes_and_unheard_text_are_losses() {
     manager.add_user("Pay").unwrap();
     let call = ToolCall::new("a", "pay", Value::from(b"hi".as_slice())).unwrap();
     let id = manager.add_assistant([Content::from("One moment."), call.into()]).unwrap().id();
-    let heard = verbale::Heard::bytes(3, verbale::HeardSource::Estimate);
+    let heard = verbale::Heard::new(3, verbale::HeardSource::Estimate);
     manager.entry(&id).unwrap().set_heard(heard).unwrap();
     let losses = export_versioned(&manager).losses;
     assert_eq!(losses, [(id, loss::UNHEARD), (id, loss::VALUE_TYPE)]);

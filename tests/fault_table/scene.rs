@@ -13,9 +13,8 @@ use verbale::call::{CallBuilder, CallSession, CallSettings, ReplyEnd, ReplyEvent
 use verbale::memory::ModelSummarizer;
 use verbale::message::ResultContent;
 use verbale::model::{Failure, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::policy::Policy;
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{Content, Value};
+use verbale::{Content, Policy, Value};
 
 use super::{Fault, Place};
 
@@ -105,8 +104,8 @@ fn line(message: &verbale::Message) -> Option<String> {
             Content::ToolCall(_) => line.push_str("[call]"),
             Content::ToolResult(result) => {
                 let outcome = match result.outcome() {
-                    verbale::message::Outcome::Success(_) => "succeeded",
-                    verbale::message::Outcome::Failure(error) => error.error_type().unwrap_or("failed"),
+                    Ok(_) => "succeeded",
+                    Err(error) => error.error_type().unwrap_or("failed"),
                 };
                 line.push_str(&format!("[result: {outcome}]"));
             }

@@ -46,10 +46,10 @@ type Words = Vec<(usize, usize)>;
 /// Checks where the heard prefix ends, and returns its length.
 fn prefix(texts: &[(String, Words)], heard: Heard) -> usize {
     let all: usize = texts.iter().map(|(text, _)| text.len()).sum();
-    assert!(heard.len() <= all);
+    assert!(heard.bytes() <= all);
     let mut start = 0;
     for (text, words) in texts {
-        if let Some(at) = heard.len().checked_sub(start).filter(|at| *at < text.len()) {
+        if let Some(at) = heard.bytes().checked_sub(start).filter(|at| *at < text.len()) {
             assert!(text.is_char_boundary(at), "{text:?} {at}");
             let is_inside = words.iter().any(|(start, end)| (start + 1..*end).contains(&at));
             assert!(!is_inside, "{text:?} is cut at {at}: {:?}", &text[..at]);
@@ -59,7 +59,7 @@ fn prefix(texts: &[(String, Words)], heard: Heard) -> usize {
         }
         start += text.len();
     }
-    heard.len()
+    heard.bytes()
 }
 
 fn with_words(texts: &[String]) -> Vec<(String, Words)> {
@@ -96,16 +96,16 @@ proptest! {
     #[test]
     fn any_text_is_cut_between_characters(text in ".{0,60}", played in ".{0,60}", share in 0..100u64) {
         let contents = Contents::from([text.as_str()]);
-        let by_words = Heard::words(&contents, &played).map_or(0, Heard::len);
+        let by_words = Heard::words(&contents, &played).map_or(0, Heard::bytes);
         prop_assert!(text.is_char_boundary(by_words));
-        prop_assert!(text.is_char_boundary(Heard::played(&contents, share, 100).len()));
+        prop_assert!(text.is_char_boundary(Heard::played(&contents, share, 100).bytes()));
     }
 
     #[test]
     fn whole_text_is_heard_if_all_of_it_is_reported(text in text()) {
         let contents = Contents::from([text.as_str()]);
         if text.contains(char::is_alphanumeric) {
-            prop_assert_eq!(Heard::words(&contents, &text).map(Heard::len), Some(text.len()));
+            prop_assert_eq!(Heard::words(&contents, &text).map(Heard::bytes), Some(text.len()));
         }
     }
 }

@@ -48,7 +48,7 @@ impl Spoken {
 
     /// Returns how many words a prefix has.
     pub fn count(&self, heard: Heard) -> usize {
-        self.words.iter().take_while(|(_, end, _)| *end <= heard.len()).count()
+        self.words.iter().take_while(|(_, end, _)| *end <= heard.bytes()).count()
     }
 
     pub fn contents(&self) -> Contents {

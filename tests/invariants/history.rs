@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::message::{Outcome, Position, ToolError, is_blank};
+use verbale::message::{Position, ToolError, is_blank};
 use verbale::{
     Attribute, Content, Contents, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId, MessageWrapper,
     MessagesManager, PlainMessage, Record, Role, Summarizing, Timing, ToolCall, ToolResult, Value,
@@ -363,7 +363,7 @@ impl World {
         let accepted: Vec<Content> =
             contents.iter().filter(|content| !content.as_text().is_some_and(|text| is_blank(text))).cloned().collect();
         let length = self.manager.meta_messages().len();
-        match self.manager.add_message(role, contents) {
+        match self.manager.add(verbale::Draft::new(role, contents)) {
             Err(error) => return Done::Refused(error),
             Ok(entry) => {
                 let id = entry.id();
@@ -377,8 +377,7 @@ impl World {
     }
 
     fn misfit(&mut self, misfit: Misfit) -> Done {
-        let unknown =
-            || ToolResult::new("nobody".parse().unwrap(), "lookup".parse().unwrap(), Outcome::Success(Vec::new()));
+        let unknown = || ToolResult::new("nobody".parse().unwrap(), "lookup".parse().unwrap(), Ok(Vec::new()));
         let other = |number: usize| ToolCall::new(call(number).id().as_str(), "other", Value::Null).unwrap();
         let (role, content) = match misfit {
             Misfit::UnknownResult => (Role::User, Content::from(unknown())),
@@ -412,7 +411,7 @@ impl World {
 
     fn hear(&mut self, message: &Index, bytes: Option<usize>) -> Done {
         let Some(id) = self.id(message) else { return Done::Nothing };
-        let heard = bytes.map(|bytes| Heard::bytes(bytes, HeardSource::WordTiming));
+        let heard = bytes.map(|bytes| Heard::new(bytes, HeardSource::WordTiming));
         let result = self.manager.entry(&id).unwrap().set_heard(heard);
         result.map_or_else(Done::Refused, |()| Done::Accepted)
     }

@@ -302,8 +302,11 @@ proptest! {
 
 /// Returns all views with ids replaced by their places, because later messages have different ids in each world.
 fn views_without_ids(world: &World) -> Vec<String> {
-    let known =
-        |message: &Message| message.metadata().previous_summary().into_iter().chain([message.id()]).collect::<Vec<_>>();
+    let known = |message: &Message| {
+        let mut ids = world.manager.summary_ids(&message.id());
+        ids.push(message.id());
+        ids
+    };
     let ids: Vec<String> = world.messages().flat_map(known).map(|id| id.to_string()).collect();
     let by_place =
         |text: String| ids.iter().enumerate().fold(text, |text, (place, id)| text.replace(id, &place.to_string()));

@@ -19,7 +19,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{LogWriter, WriterSettings};
@@ -81,7 +80,7 @@ fn simulated(load: Load) -> Watch {
         let dynamo = Dynamo::new(FaultPlan::none().with_latency_ms(LATENCY_MS));
         create_table(&dynamo.client(), "verbale").await.unwrap();
         let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
-        let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+        let settings = WriterSettings::default().with_seed(1);
         let forget = dynamo.clone();
         let world = world(load, log, settings, move |call| forget.drop_partition(TABLE, &format!("CALL#{call}")));
 

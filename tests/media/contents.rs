@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use verbale::contents::{Blob, Cached, ContentId, ContentStore, MemoryStore, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
-use verbale::message::{Document, Media, MediaKind, Source};
+use verbale::message::{Media, MediaKind, Source};
 use verbale::{Content, MessagesManager, Record, ToolCall, Value};
 
 use super::files::{PDF, PNG, png_of};
@@ -14,10 +14,10 @@ use super::{Manager, ask, document, image, placeholder, stored_image, window};
 /// A conversation with an image of the caller and one of a tool's result.
 fn conversation() -> Manager {
     let call = ToolCall::new("call_1", "look", Value::map([("colour", "blue ".repeat(400))]).unwrap()).unwrap();
-    let mut manager = super::shown(["Like this?".into(), image(PNG).with_prompt_hint("the dress").into()]);
+    let mut manager = super::shown(["Like this?".into(), image(PNG).with_label("the dress").into()]);
     manager.add_assistant(call.clone()).unwrap();
     let found: [verbale::message::ResultContent; 2] =
-        [image(png_of(300)).with_prompt_hint("the hat").into(), document(PDF, "Prices").into()];
+        [image(png_of(300)).with_label("the hat").into(), document(PDF, "Prices").into()];
     manager.add_user(call.success(found)).unwrap();
     manager
 }
@@ -42,7 +42,7 @@ async fn offloaded_image_is_resolved_for_the_model() {
     for record in &manager.records() {
         log.put_record(&lease, record).await.unwrap();
     }
-    assert_eq!(store.len(), 4);
+    assert_eq!(store.count(), 4);
     let logged = log.read_call(lease.call_id()).await.unwrap();
     assert!(logged.problems.is_empty() && MessagesManager::restore(logged.records).unwrap() == manager);
 
@@ -83,7 +83,8 @@ fn by_id(bytes: &[u8]) -> Media {
 async fn repeated_content_is_read_once() {
     let store = Cached::new(store(&[PNG, PDF]).await, 0);
     let image = || Content::from(by_id(PNG));
-    let pdf = Document::new(Source::ContentId(ContentId::of(PDF).to_string().into())).with_title("Prices");
+    let pdf =
+        Media::new(MediaKind::Document, Source::ContentId(ContentId::of(PDF).to_string().into())).with_label("Prices");
     let own = stored_image("camera/7");
     let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let mut manager = super::shown([image(), image(), own.clone().into()]);
@@ -97,7 +98,7 @@ async fn repeated_content_is_read_once() {
     let bytes = |bytes: &[u8]| Source::Bytes(bytes.into());
     let png = || Media::new(MediaKind::Image, bytes(PNG));
     assert_eq!(resolved[0].contents()[..], [png().into(), png().into(), own.into()]);
-    let read = Document::new(bytes(PDF)).with_title("Prices");
+    let read = Media::new(MediaKind::Document, bytes(PDF)).with_label("Prices");
     assert_eq!(resolved[2].contents()[..], [call.success([png()]).into(), read.into()]);
     // Without a MIME type, the bytes decide.
     let (messages, repairs) = ask(resolved).await;

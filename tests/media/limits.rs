@@ -22,7 +22,7 @@ fn refused(contents: Vec<Content>) -> Vec<(&'static str, String)> {
 
 #[tokio::test]
 async fn newest_attachments_stay_and_others_become_placeholders() {
-    let images = |count| (0..count).map(|n| image(PNG).with_prompt_hint(format!("picture {n}")).into());
+    let images = |count| (0..count).map(|n| image(PNG).with_label(format!("picture {n}")).into());
     let documents = |count| (0..count).map(|n| document(PDF, &format!("page {n}")).into());
     let all: Vec<Content> = images(22).chain(documents(7)).chain(["Which one?".into()]).collect();
     let wordings = refused(all.clone());
@@ -69,7 +69,7 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
 async fn attachments_that_are_too_large_become_placeholders() {
     let contents = |image_bytes, document_bytes| -> Vec<Content> {
         vec![
-            image(png_of(image_bytes)).with_prompt_hint("the poster").into(),
+            image(png_of(image_bytes)).with_label("the poster").into(),
             document(&pdf_of(document_bytes), "the book").into(),
             "Which page?".into(),
         ]

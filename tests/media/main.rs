@@ -11,7 +11,7 @@ use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-use verbale::message::{Document, Media, MediaKind, Source, Text};
+use verbale::message::{Media, MediaKind, Source, Text};
 use verbale::model::{Model, ModelEvent, ModelRequest, ToolSpec};
 use verbale::testing::FakeBedrock;
 use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
@@ -89,6 +89,6 @@ fn stored_image(id: impl Into<Text>) -> Media {
     Media::new(MediaKind::Image, Source::ContentId(id.into()))
 }
 
-fn document(bytes: &[u8], title: &str) -> Document {
-    Document::from_bytes(bytes, None).unwrap().with_title(title)
+fn document(bytes: &[u8], title: &str) -> Media {
+    Media::from_bytes(MediaKind::Document, bytes, None).unwrap().with_label(title)
 }

@@ -2,35 +2,27 @@
 
 use proptest::prelude::*;
 use verbale::Content;
-use verbale::message::{Document, Media, MediaKind, Source};
+use verbale::message::{Media, MediaKind, Source};
 
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
 use super::{CLAUDE, NOVA, asked_of};
 
 #[derive(Debug, Clone)]
 struct Attached {
-    kind: Option<MediaKind>,
+    kind: MediaKind,
     source: Source,
     mime_type: Option<String>,
 }
 
 impl Attached {
     fn named(self, name: String) -> Content {
-        match self.kind {
-            Some(kind) => {
-                let media = Media::new(kind, self.source).with_prompt_hint(name);
-                self.mime_type.into_iter().fold(media, Media::with_mime_type).into()
-            }
-            None => {
-                let document = Document::new(self.source).with_title(name);
-                self.mime_type.into_iter().fold(document, Document::with_mime_type).into()
-            }
-        }
+        let media = Media::new(self.kind, self.source).with_label(name);
+        self.mime_type.into_iter().fold(media, Media::with_mime_type).into()
     }
 }
 
 fn attached() -> impl Strategy<Value = Attached> {
-    let kinds = vec![Some(MediaKind::Image), Some(MediaKind::Audio), Some(MediaKind::Video), None];
+    let kinds = vec![MediaKind::Image, MediaKind::Audio, MediaKind::Video, MediaKind::Document];
     let bytes = prop_oneof![
         4 => prop::sample::select(vec![PNG, GIF, HEIC, WAV, MP4, PDF, b"", b"a,b"].into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>()),
         2 => prop::collection::vec(any::<u8>(), 0..40),

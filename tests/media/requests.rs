@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
-use verbale::message::{Document, Media, MediaKind, ResultContent, Source};
+use verbale::message::{Media, MediaKind, ResultContent, Source};
 use verbale::{Content, ToolCall, Value};
 
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
@@ -22,21 +22,24 @@ async fn each_kind_is_sent_or_becomes_a_placeholder() {
     let by_url = |kind, url: &str| Media::from_url(kind, url).unwrap();
     let contents: Vec<Content> = vec![
         "What is on these?".into(),
-        image(PNG).with_prompt_hint("the receipt").into(),
+        image(PNG).with_label("the receipt").into(),
         image(GIF).into(),
         by_url(MediaKind::Image, &format!("data:image/png;base64,{}", base64(PNG))).into(),
         by_url(MediaKind::Image, "s3://pictures/1.png").with_mime_type("image/png").into(),
         video(MP4).into(),
         document(PDF, "Terms, 2024").into(),
-        Document::from_bytes(b"a,b\n1,2".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
+        Media::from_bytes(MediaKind::Document, b"a,b\n1,2".as_slice(), Some("text/csv"))
+            .unwrap()
+            .with_label("Prices")
+            .into(),
         // The model gets placeholders for these.
         audio(WAV).into(),
-        by_url(MediaKind::Audio, "https://example.com/1.mp3").with_prompt_hint("the voice mail").into(),
-        by_url(MediaKind::Image, "https://example.com/1.png?token=secret").with_prompt_hint("the dress").into(),
-        by_url(MediaKind::Image, "s3://pictures/2").with_prompt_hint("the hat").into(),
+        by_url(MediaKind::Audio, "https://example.com/1.mp3").with_label("the voice mail").into(),
+        by_url(MediaKind::Image, "https://example.com/1.png?token=secret").with_label("the dress").into(),
+        by_url(MediaKind::Image, "s3://pictures/2").with_label("the hat").into(),
         image(HEIC).into(),
-        stored_image("sha256:ab").with_prompt_hint("the shoe").into(),
-        Document::from_url("https://example.com/1.pdf").unwrap().with_title("Rules").into(),
+        stored_image("sha256:ab").with_label("the shoe").into(),
+        Media::from_url(MediaKind::Document, "https://example.com/1.pdf").unwrap().with_label("Rules").into(),
     ];
     let manager = super::shown(contents);
     let id = manager.meta_messages()[0].id();
@@ -83,10 +86,13 @@ async fn each_kind_is_sent_or_becomes_a_placeholder() {
 
 #[tokio::test]
 async fn claude_gets_neither_videos_nor_s3_contents() {
-    let in_s3 = |name: &str| Media::from_url(MediaKind::Image, "s3://pictures/1.png").unwrap().with_prompt_hint(name);
-    let pdf = Document::from_url("s3://pages/1.pdf").unwrap().with_mime_type("application/pdf").with_title("Terms");
+    let in_s3 = |name: &str| Media::from_url(MediaKind::Image, "s3://pictures/1.png").unwrap().with_label(name);
+    let pdf = Media::from_url(MediaKind::Document, "s3://pages/1.pdf")
+        .unwrap()
+        .with_mime_type("application/pdf")
+        .with_label("Terms");
     let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
-    let mut manager = super::shown(["Look.".into(), video(MP4).with_prompt_hint("the walk").into()]);
+    let mut manager = super::shown(["Look.".into(), video(MP4).with_label("the walk").into()]);
     manager.add_assistant(call.clone()).unwrap();
     let parts = [in_s3("the dress").with_mime_type("image/png")];
     manager.add_user(vec![Content::from(call.success(parts)), pdf.into()]).unwrap();
@@ -122,7 +128,10 @@ async fn claude_gets_neither_videos_nor_s3_contents() {
 async fn wrong_mime_type_is_repaired() {
     let (content, repairs) = asked([
         Content::from(Media::new(MediaKind::Image, Source::Bytes(PNG.into())).with_mime_type("image/jpeg")),
-        Document::new(Source::Bytes(PDF.into())).with_title("Terms").with_mime_type("text/plain").into(),
+        Media::new(MediaKind::Document, Source::Bytes(PDF.into()))
+            .with_label("Terms")
+            .with_mime_type("text/plain")
+            .into(),
         Media::new(MediaKind::Image, Source::Bytes(PDF.into())).with_mime_type("image/png").into(),
     ])
     .await;
@@ -151,8 +160,8 @@ async fn wrong_mime_type_is_repaired() {
 async fn attachments_of_a_tool_result_are_sent() {
     let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let parts: [ResultContent; 3] = [
-        image(PNG).with_prompt_hint("the dress").into(),
-        Media::from_url(MediaKind::Image, "https://example.com/2.png").unwrap().with_prompt_hint("the hat").into(),
+        image(PNG).with_label("the dress").into(),
+        Media::from_url(MediaKind::Image, "https://example.com/2.png").unwrap().with_label("the hat").into(),
         document(PDF, "Prices").into(),
     ];
     let mut manager = Manager::new();
@@ -176,7 +185,7 @@ async fn attachments_of_a_tool_result_are_sent() {
 async fn attachments_of_the_assistant_become_placeholders() {
     let mut manager = Manager::new();
     manager.add_user("Show me.").unwrap();
-    manager.add_assistant(vec![Content::from(image(PNG).with_prompt_hint("the dress")), "Here.".into()]).unwrap();
+    manager.add_assistant(vec![Content::from(image(PNG).with_label("the dress")), "Here.".into()]).unwrap();
     manager.add_user("Thanks.").unwrap();
     let (messages, repairs) = ask(window(&manager)).await;
     assert_eq!(messages[1]["content"], json!([placeholder("image", "the dress"), {"text": "Here."}]));

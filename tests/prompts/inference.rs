@@ -15,7 +15,12 @@ fn inference_config(bedrock: &FakeBedrock) -> Json {
 #[tokio::test(start_paused = true)]
 async fn inference_settings_of_a_prompt_reach_the_request_body() {
     let bedrock = FakeBedrock::new();
-    let inference = Inference::default().with_temperature(0.25).with_max_tokens(60).with_stop_sequences(["STOP"]);
+    let inference = Inference {
+        temperature: Some(0.25),
+        max_tokens: Some(60),
+        stop_sequences: vec!["STOP".into()],
+        ..Inference::default()
+    };
     let llm = prompt(&bedrock).config(|config| config.with_inference(inference));
     llm.request("Hello?").prompt().await.unwrap();
     let expected = json!({"temperature": 0.25, "maxTokens": 60, "stopSequences": ["STOP"]});

@@ -15,7 +15,7 @@ mod values;
 use aws_sdk_bedrockruntime::Client;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::conversation::{Conversation, ConversationError, Models, Prompt, Run};
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::{ResultContent, ToolError};
 use verbale::testing::FakeBedrock;
 use verbale::{Content, Message, MessageWrapper, PlainMessage};
 
@@ -66,20 +66,19 @@ fn line(message: &Message) -> String {
         Content::ToolCall(call) => format!("{}({})", call.name(), call.id()),
         Content::ToolResult(result) => format!("{}: {}", result.tool_call_id(), outcome(result.outcome())),
         Content::Media(media) => media.kind().to_string(),
-        Content::Document(_) => "document".to_owned(),
         _ => panic!("unknown content"),
     });
     let marks: String = message.metadata().attributes().map(|mark| format!(" {mark}")).collect();
     format!("{} {}{marks}", message.role(), contents.collect::<Vec<_>>().join(" "))
 }
 
-fn outcome(outcome: &Outcome) -> String {
+fn outcome(outcome: &Result<Vec<ResultContent>, ToolError>) -> String {
     match outcome {
-        Outcome::Failure(error) => {
+        Err(error) => {
             let retryable = error.retryable().map(|retryable| format!(" ({retryable})")).unwrap_or_default();
             format!("{}: {}{retryable}", error.error_type().unwrap_or_default(), error.message())
         }
-        Outcome::Success(contents) => {
+        Ok(contents) => {
             let texts = contents.iter().map(|content| match content {
                 ResultContent::Text(text) => text.as_str().to_owned(),
                 ResultContent::Json(value) => serde_json::to_string(value).unwrap(),

@@ -26,7 +26,7 @@ async fn stored_content_reaches_the_model_but_not_the_conversation() {
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
     let by_id = |id: ContentId| {
-        Media::new(MediaKind::Image, Source::ContentId(id.to_string().into())).with_prompt_hint("the receipt")
+        Media::new(MediaKind::Image, Source::ContentId(id.to_string().into())).with_label("the receipt")
     };
     let shown = conversation.continuation().request("Look:").request(by_id(photo.id()));
     shown.request(by_id(ContentId::of(b"nowhere"))).prompt().await.unwrap();

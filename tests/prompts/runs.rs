@@ -188,9 +188,10 @@ async fn media_and_documents_are_user_messages() {
     let bedrock = FakeBedrock::new();
     let png = || Media::new(MediaKind::Image, Source::Bytes([1, 2, 3].as_slice().into())).with_mime_type("image/png");
     let sound = || Media::new(MediaKind::Audio, Source::Bytes([4].as_slice().into())).with_mime_type("audio/wav");
-    let paper = verbale::message::Document::new(Source::Bytes(b"paid".as_slice().into()))
-        .with_title("receipt")
-        .with_mime_type("text/plain");
+    let paper =
+        verbale::message::Media::new(verbale::message::MediaKind::Document, Source::Bytes(b"paid".as_slice().into()))
+            .with_label("receipt")
+            .with_mime_type("text/plain");
     let asked = prompt(&bedrock).request(png()).request(["What is it?".into(), Content::from(png())]).request(paper);
     asked.request(sound()).prompt().await.unwrap();
     assert_eq!(shown(asked.conversation())[0], r#"user image "What is it?" image document audio merged merged merged"#);

@@ -209,7 +209,7 @@ fn redaction_across_two_texts_is_replaced_in_each() {
 fn heard(contents: &[&str], bytes: usize) -> Record {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let mut entry = manager.add_assistant(contents).unwrap();
-    entry.set_heard(Heard::bytes(bytes, HeardSource::WordTiming)).unwrap();
+    entry.set_heard(Heard::new(bytes, HeardSource::WordTiming)).unwrap();
     manager.records().pop().unwrap()
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use verbale::clock::SeededRandomness;
 use verbale::contents::{Blob, Cached, ContentStore};
 use verbale::dynamodb::{DynamoContents, DynamoLog};
 use verbale::log::{
@@ -56,7 +55,7 @@ fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> 
 
 /// Starts a process with its own writer and store of contents.
 fn process(dynamo: &Dynamo, spool: Option<Arc<Spool>>) -> (LogWriter, tokio::task::JoinHandle<()>) {
-    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+    let mut settings = WriterSettings::default().with_seed(1);
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::clock::{Clock, SeededRandomness};
+use verbale::clock::Clock;
 use verbale::contents::Cached;
 use verbale::dynamodb::{DynamoContents, DynamoLog};
 use verbale::log::{
@@ -29,7 +29,7 @@ fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> 
 
 fn process(dynamo: &Dynamo, memory: &SpoolMemory) -> (LogWriter, tokio::task::JoinHandle<()>) {
     let spool: Spool = memory.open(SpoolSettings::default()).unwrap();
-    let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+    let settings = WriterSettings::default().with_seed(1);
     let (writer, task) = LogWriter::new(Arc::new(offloading(dynamo)), settings.with_spool(Arc::new(spool)));
     (writer, tokio::spawn(task))
 }

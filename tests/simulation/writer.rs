@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::clock::SeededRandomness;
 use verbale::log::{CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolSettings, Status, WriterSettings};
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, MessagesManager, PlainMessage};
@@ -19,7 +18,7 @@ const HOURS: Duration = Duration::from_secs(3 * 3_600);
 
 async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWriter) {
     let (dynamo, log) = log(plan).await;
-    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+    let mut settings = WriterSettings::default().with_seed(1);
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }

@@ -107,11 +107,11 @@ impl Player {
         let heard = Heard::played(&playing.text.clone().into(), played_ms, total_ms);
         let bytes: usize = entry.contents().texts().map(|text| text.len()).sum();
         let before = bytes.saturating_sub(playing.text.len());
-        entry.set_heard(Heard::bytes(before + heard.len(), heard.source()))?;
+        entry.set_heard(Heard::new(before + heard.bytes(), heard.source()))?;
         entry.add_attribute(Attribute::SpeechInterrupted);
         let at_ms = playing.start_ms.saturating_add_unsigned(played_ms);
         entry.set_timing(Timing::PlayEnd, at_ms)?;
-        Ok(Some(BargeIn { at_ms, text: playing.text, heard_bytes: heard.len() }))
+        Ok(Some(BargeIn { at_ms, text: playing.text, heard_bytes: heard.bytes() }))
     }
 }
 

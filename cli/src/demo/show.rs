@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use verbale::bedrock::BedrockMessage;
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::ResultContent;
 use verbale::{MessageWrapper, MessagesManager, Role, ToolResult};
 
 use crate::demo::happening::{Happening, Observer};
@@ -122,9 +122,9 @@ fn speaker_and_words(kind: &EventKind) -> (&'static str, String) {
 
 fn outcome(result: &ToolResult) -> String {
     match result.outcome() {
-        Outcome::Failure(error) => format!("failed: {}", error.message()),
-        Outcome::Success(contents) if contents.is_empty() => "(nothing)".to_owned(),
-        Outcome::Success(contents) => {
+        Err(error) => format!("failed: {}", error.message()),
+        Ok(contents) if contents.is_empty() => "(nothing)".to_owned(),
+        Ok(contents) => {
             let texts = contents.iter().map(|content| match content {
                 ResultContent::Text(text) => text.as_str().to_owned(),
                 other => format!("{other:?}"),

@@ -66,7 +66,7 @@ impl Summaries {
             Err(error) => return Ok(Some(Summary::Failed(error))),
         };
         match manager.add_summary(summary.text, &summarizing) {
-            Ok(entry) => Ok(Some(Summary::Added(entry.message().clone()))),
+            Ok(entry) => Ok(Some(Summary::Added((**entry).clone()))),
             Err(error) if error.is_stale() => Ok(Some(Summary::Stale(error))),
             Err(error) => Err(error.into()),
         }

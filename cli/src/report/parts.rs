@@ -135,7 +135,7 @@ impl Parts {
         }
         let said: String = message.contents().texts().map(Text::as_str).collect();
         self.block(2, "heard", (start_ms, end_ms), index, &visible(&said));
-        let heard = message.heard().map_or(said.len(), |heard| heard.len()).max(1);
+        let heard = message.heard().map_or(said.len(), |heard| heard.bytes()).max(1);
         if heard < said.len() {
             let played_ms = end_ms.saturating_sub(start_ms) as f64;
             let rest_ms = played_ms * (said.len() - heard) as f64 / heard as f64;

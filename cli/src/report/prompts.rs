@@ -6,8 +6,7 @@ use std::str::FromStr;
 use verbale::conversation::{CallMetrics, Conversation};
 use verbale::message::Record;
 use verbale::model::Usage;
-use verbale::policy::TokenPrices;
-use verbale::{Message, MessageWrapper, PlainMessage, Role};
+use verbale::{Message, MessageWrapper, PlainMessage, Role, TokenPrices};
 
 use super::chart::Value;
 use crate::text::visible;

@@ -54,7 +54,7 @@ impl Models {
     pub fn call(&self) -> CallBuilder {
         let settings = BedrockSettings::new(&self.model);
         let summaries = BedrockModel::for_summaries(self.summaries.clone(), settings.clone());
-        let inference = Inference::default().with_max_tokens(MAX_TOKENS);
+        let inference = Inference { max_tokens: Some(MAX_TOKENS), ..Inference::default() };
         CallBuilder::new(BedrockModel::for_turns(self.turns.clone(), settings.with_inference(inference)))
             .summarizer(ModelSummarizer::new(summaries))
     }

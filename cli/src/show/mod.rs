@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use verbale::bedrock::BedrockMessage;
 use verbale::log::{CallHeader, CallId, LoggedCall};
-use verbale::message::{Attribute, Outcome, Part, ResultContent, Timing, TurnRecord};
+use verbale::message::{Attribute, MediaKind, Part, ResultContent, Timing, TurnRecord};
 use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, ToolCall, ToolResult};
 
 use crate::command::json_line;
@@ -226,8 +226,8 @@ impl Shown<'_> {
             Content::Text(text) => self.row(at_ms, role, &visible(text.as_str())),
             Content::ToolCall(call) => self.labelled(at_ms, "tool", AnsiColor::Yellow, &called(call)),
             Content::ToolResult(result) => self.labelled(at_ms, "result", AnsiColor::Yellow, &returned(result)),
+            Content::Media(media) if media.kind() == MediaKind::Document => self.row(at_ms, role, "(a document)"),
             Content::Media(_) => self.row(at_ms, role, "(an image, a sound or a video)"),
-            Content::Document(_) => self.row(at_ms, role, "(a document)"),
             _ => self.row(at_ms, role, "(a content of a newer version)"),
         }
     }
@@ -296,12 +296,12 @@ pub fn returned(result: &ToolResult) -> String {
 
 fn outcome(result: &ToolResult) -> String {
     match result.outcome() {
-        Outcome::Failure(error) => {
+        Err(error) => {
             let kind = error.error_type().map_or_else(String::new, |kind| format!(" ({})", visible(kind)));
             format!("failed{kind}: {}", visible(error.message()))
         }
-        Outcome::Success(contents) if contents.is_empty() => "done".to_owned(),
-        Outcome::Success(contents) => {
+        Ok(contents) if contents.is_empty() => "done".to_owned(),
+        Ok(contents) => {
             let texts = contents.iter().map(|content| match content {
                 ResultContent::Text(text) => visible(text.as_str()),
                 other => visible(&serde_json::to_string(other).unwrap_or_default()),

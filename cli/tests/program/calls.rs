@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use verbale::Value;
 use verbale::call::{CallBuilder, CallSession, Played, ReplyEnd, ReplyEvent, Utterance};
-use verbale::clock::{Clock, SeededRandomness, SequentialIds};
+use verbale::clock::{Clock, SequentialIds};
 use verbale::log::{CallHeader, CallId, CallLog, CallerId, LogWriter, WriterSettings};
 use verbale::message::ToolError;
 use verbale::model::{Tool, ToolContext, ToolSpec};
@@ -40,7 +40,7 @@ impl Clock for CallClock {
 
 /// Plays the calls: one with a tool and a barge-in, one whose booking has an unknown outcome, and a live one.
 pub async fn play(log: Arc<dyn CallLog>) {
-    let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+    let settings = WriterSettings::default().with_seed(1);
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task);
     let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));
@@ -96,7 +96,7 @@ pub async fn play_lines(log: Arc<dyn CallLog>, id: &str, lines: &[String]) {
 
 /// Plays a call in which the caller, the model and the tools say the same words in each turn.
 pub async fn play_turns(log: Arc<dyn CallLog>, id: &str, turns: usize, words: &str) {
-    let settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
+    let settings = WriterSettings::default().with_seed(1);
     let (writer, task) = LogWriter::new(log, settings);
     tokio::spawn(task);
     let clock: Arc<dyn Clock> = Arc::new(CallClock(Instant::now()));

@@ -14,6 +14,8 @@ mod phone;
 mod prompt;
 mod report;
 mod security;
+#[path = "../../../tests/simulation/seeded.rs"]
+mod seeded;
 mod serve;
 mod server;
 mod service;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use verbale::clock::{ManualClock, Randomness, SeededRandomness, SequentialIds};
+use verbale::clock::{ManualClock, SequentialIds};
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallEnd, CallHeader, CallId, CallLog, Span, WriterLease};
@@ -16,6 +16,7 @@ use verbale::{MessagesManager, PlainMessage};
 
 use crate::calls::START_MS;
 use crate::program;
+use crate::seeded::Seeded;
 
 /// More than a page of a day has.
 const CALLS: u32 = 1_050;
@@ -35,7 +36,7 @@ async fn fill(folder: &Path, calls: u32) {
     let client = EmbeddedDynamo::open(folder.join("db")).unwrap().client();
     create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client);
-    let dice = SeededRandomness::from(1);
+    let dice = Seeded::from(1);
     for number in 0..calls {
         // All within a day.
         let started_ms = START_MS + i64::from(number) * 50_000_000 / i64::from(calls);

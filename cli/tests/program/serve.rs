@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
-use verbale::clock::{Randomness, SeededRandomness};
 
+use crate::seeded::Seeded;
 use crate::server::{PATIENCE, Server};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -151,7 +151,7 @@ const WORDS: [&str; 5] = [
 ];
 
 /// Plays a call while connections and servers die at random moments. Returns the server that runs at the end.
-async fn play(folder: &Path, call: &str, dice: &SeededRandomness, mut server: Server) -> Server {
+async fn play(folder: &Path, call: &str, dice: &Seeded, mut server: Server) -> Server {
     let arguments = ["--log", "embedded:db", "--spool", "spool"];
     let mut client = Client::new(call);
     client.connect(&server).await;
@@ -216,7 +216,7 @@ async fn nothing_is_lost_or_doubled_when_sockets_and_servers_die() {
     let (calls, seed) = (number("VERBALE_SERVE_CALLS", 4), number("VERBALE_SERVE_SEED", 17));
     println!("VERBALE_SERVE_SEED={seed} VERBALE_SERVE_CALLS={calls}");
     let folder = tempfile::tempdir().unwrap();
-    let dice = SeededRandomness::from(seed);
+    let dice = Seeded::from(seed);
     let mut server = Server::start(folder.path(), &["--log", "embedded:db", "--spool", "spool"]);
     for call in 0..calls {
         server = play(folder.path(), &format!("call-{call}"), &dice, server).await;

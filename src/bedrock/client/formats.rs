@@ -1,7 +1,7 @@
 //! Reports attachments that the model gets as text, or in another format than declared.
 
-use crate::bedrock::attachment::{Unsupported, unsupported_document, unsupported_media};
-use crate::message::{Content, Document, Media, Message, Outcome, ResultContent, Role, Source, Text};
+use crate::bedrock::attachment::{Unsupported, unsupported_media};
+use crate::message::{Content, Media, Message, ResultContent, Role, Source, Text};
 
 /// Adds a repair for each attachment that [`BedrockMessage`](crate::BedrockMessage) replaces with text or sends with a
 /// detected type.
@@ -18,17 +18,15 @@ pub(super) fn report_attachments(message: &Message, repairs: &mut Vec<String>) {
     };
     for content in message.contents() {
         match content {
-            Content::Media(_) | Content::Document(_) if message.role() != Role::User => {
+            Content::Media(_) if message.role() != Role::User => {
                 report("attachment", Some(Change::Text(Unsupported::FromAssistant)));
             }
             Content::Media(media) => report(media.kind.as_str(), media_change(media)),
-            Content::Document(document) => report("document", document_change(document)),
             Content::ToolResult(result) => {
-                let Outcome::Success(parts) = result.outcome() else { continue };
+                let Ok(parts) = result.outcome() else { continue };
                 for part in parts {
                     match part {
                         ResultContent::Media(media) => report(media.kind.as_str(), media_change(media)),
-                        ResultContent::Document(document) => report("document", document_change(document)),
                         ResultContent::Text(_) | ResultContent::Json(_) | ResultContent::Unknown(_) => {}
                     }
                 }
@@ -51,13 +49,4 @@ fn media_change(media: &Media) -> Option<Change> {
     let Source::Bytes(bytes) = &media.source else { return None };
     let declared = Media::from_bytes(media.kind, bytes.clone(), media.mime_type.as_deref());
     declared.is_err().then(|| media.known_type()).flatten().map(Change::Type)
-}
-
-fn document_change(document: &Document) -> Option<Change> {
-    if let Some(why) = unsupported_document(document) {
-        return Some(Change::Text(why));
-    }
-    let Source::Bytes(bytes) = &document.source else { return None };
-    let declared = Document::from_bytes(bytes.clone(), document.mime_type.as_deref());
-    declared.is_err().then(|| document.known_type()).flatten().map(Change::Type)
 }

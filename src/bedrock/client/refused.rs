@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::response::known;
 use crate::bedrock::document::{document_json, to_document};
 use crate::bedrock::profile::{Remedy, refusals};
-use crate::message::{Content, Outcome, ResultContent, Value};
+use crate::message::{Content, ResultContent, Value};
 use crate::model::ModelRequest;
 
 /// The maximum length of a redacted message, in characters.
@@ -137,17 +137,15 @@ fn said(request: &ModelRequest) -> String {
             Content::Text(text) => add(text),
             Content::ToolCall(call) => add(&plain_text(call.arguments())),
             Content::ToolResult(result) => match result.outcome() {
-                Outcome::Failure(error) => add(error.message()),
-                Outcome::Success(parts) => parts.iter().for_each(|part| match part {
+                Err(error) => add(error.message()),
+                Ok(parts) => parts.iter().for_each(|part| match part {
                     ResultContent::Text(text) => add(text),
                     ResultContent::Json(value) => add(&plain_text(value)),
-                    ResultContent::Media(media) => media.prompt_hint.iter().for_each(|hint| add(hint)),
-                    ResultContent::Document(document) => document.title.iter().for_each(|title| add(title)),
+                    ResultContent::Media(media) => media.label.iter().for_each(|label| add(label)),
                     ResultContent::Unknown(_) => {}
                 }),
             },
-            Content::Media(media) => media.prompt_hint.iter().for_each(|hint| add(hint)),
-            Content::Document(document) => document.title.iter().for_each(|title| add(title)),
+            Content::Media(media) => media.label.iter().for_each(|label| add(label)),
             Content::Unknown(_) => {}
         }
     }

@@ -23,7 +23,7 @@ use crate::model::Inference;
 ///
 /// let guardrail = GuardrailStreamConfiguration::builder().guardrail_identifier("gr1a2b3c").guardrail_version("4").build();
 /// let settings = BedrockSettings::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0")
-///     .with_inference(Inference::default().with_max_tokens(300).with_temperature(0.3))
+///     .with_inference(Inference { max_tokens: Some(300), temperature: Some(0.3), ..Inference::default() })
 ///     .with_guardrail(guardrail)
 ///     .with_latency(PerformanceConfigLatency::Optimized)
 ///     .with_request_metadata([("tenant", "bank-7")]);

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::super::json::to_json;
 use super::*;
 use crate::message::{
-    Contents, Document, Media, MediaKind, MessageId, Outcome, Position, ResultContent, Source, ToolCall, ToolCallId,
-    ToolError, ToolName, ToolResult, Value,
+    Contents, Media, MediaKind, MessageId, Outcome, Position, ResultContent, Source, ToolCall, ToolCallId, ToolError,
+    ToolName, ToolResult, Value,
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> BedrockMessage {
@@ -86,11 +86,12 @@ fn media_of_supported_formats_become_blocks() {
 
 #[test]
 fn documents_get_a_text_beside_them() {
-    let document = || Document::new(bytes()).with_title("Terms, 2024.pdf").with_mime_type("application/pdf");
+    let document =
+        || Media::new(MediaKind::Document, bytes()).with_label("Terms, 2024.pdf").with_mime_type("application/pdf");
     let block = json!({"document": {"format": "pdf", "name": "Terms 2024 pdf", "source": {"bytes": "AQI="}}});
     assert_eq!(raw(Role::User, vec![document().into(), Content::from("Look")]), json!([block, {"text": "Look"}]));
     assert_eq!(raw(Role::User, document()), json!([block, {"text": "[document]"}]));
-    let untitled = Document::new(url("s3://calls/1.txt")).with_mime_type("text/plain");
+    let untitled = Media::new(MediaKind::Document, url("s3://calls/1.txt")).with_mime_type("text/plain");
     assert_eq!(
         raw(Role::User, untitled)[0],
         json!({"document": {"format": "txt", "name": "document", "source": {"s3Location": {"uri": "s3://calls/1.txt"}}}})
@@ -101,12 +102,12 @@ fn documents_get_a_text_beside_them() {
 fn unsupported_sources_become_texts() {
     let media = |kind, source| Media::new(kind, source);
     let contents = vec![
-        Content::from(media(MediaKind::Audio, bytes()).with_mime_type("audio/mpeg").with_prompt_hint("the greeting")),
+        Content::from(media(MediaKind::Audio, bytes()).with_mime_type("audio/mpeg").with_label("the greeting")),
         media(MediaKind::Image, url("https://example.com/?token=secret")).with_mime_type("image/png").into(),
         media(MediaKind::Image, Source::ContentId("sha256:ab".into())).into(),
-        media(MediaKind::Video, url("http://e.com")).with_prompt_hint("\"] [tool result: {").into(),
-        Document::new(url("https://e.com")).with_title("Terms").into(),
-        Document::new(Source::ContentId("sha256:ab".into())).into(),
+        media(MediaKind::Video, url("http://e.com")).with_label("\"] [tool result: {").into(),
+        Media::new(MediaKind::Document, url("https://e.com")).with_label("Terms").into(),
+        Media::new(MediaKind::Document, Source::ContentId("sha256:ab".into())).into(),
     ];
     assert_eq!(
         raw(Role::User, contents),
@@ -125,7 +126,7 @@ fn unsupported_sources_become_texts() {
 fn attachments_of_the_assistant_become_texts() {
     let contents = vec![
         Content::from(Media::new(MediaKind::Image, bytes())),
-        Document::new(bytes()).with_title("Terms").with_mime_type("application/pdf").into(),
+        Media::new(MediaKind::Document, bytes()).with_label("Terms").with_mime_type("application/pdf").into(),
     ];
     assert_eq!(
         raw(Role::Assistant, contents),
@@ -138,14 +139,13 @@ fn attachments_of_the_assistant_become_texts() {
 
 #[test]
 fn attachments_follow_their_hint() {
-    let image =
-        || Media::new(MediaKind::Image, bytes()).with_mime_type("image/png").with_prompt_hint("the \"receipt\"");
+    let image = || Media::new(MediaKind::Image, bytes()).with_mime_type("image/png").with_label("the \"receipt\"");
     let block = json!({"image": {"format": "png", "source": {"bytes": "AQI="}}});
     let hint = json!({"text": r#"[image "the \"receipt\""]"#});
     let contents = vec![Content::from("Here:"), image().into(), "and".into()];
     assert_eq!(raw(Role::User, contents), json!([{"text": "Here:"}, hint, block, {"text": "and"}]));
     assert_eq!(success([ResultContent::from(image())])["content"], json!([hint, block]));
-    assert_eq!(raw(Role::User, image().with_prompt_hint(" ")), json!([block]));
+    assert_eq!(raw(Role::User, image().with_label(" ")), json!([block]));
 }
 
 #[test]
@@ -161,8 +161,11 @@ fn detected_type_wins_over_declared_type() {
             .collect()
     };
     assert_eq!(formats(vec![image(png()).into(), image(png()).with_mime_type("image/jpeg").into()]), ["png", "png"]);
-    let documents =
-        vec![Document::new(pdf()).into(), Document::new(pdf()).with_mime_type("text/csv").into(), "x".into()];
+    let documents = vec![
+        Media::new(MediaKind::Document, pdf()).into(),
+        Media::new(MediaKind::Document, pdf()).with_mime_type("text/csv").into(),
+        "x".into(),
+    ];
     assert_eq!(formats(documents), [json!("pdf"), json!("pdf"), json!({"text": "x"})]);
     assert_eq!(
         formats(vec![image(pdf()).with_mime_type("image/png").into()]),
@@ -184,17 +187,15 @@ fn unsupported_types_become_texts() {
         r#"[image "image/png": not available to the model]"#
     );
     assert_eq!(
-        text(
-            Media::new(MediaKind::Video, bytes()).with_mime_type("video/x-msvideo").with_prompt_hint("the fall").into()
-        ),
+        text(Media::new(MediaKind::Video, bytes()).with_mime_type("video/x-msvideo").with_label("the fall").into()),
         r#"[video "the fall": not available to the model]"#
     );
     assert_eq!(
-        text(Document::new(url("s3://b/k")).with_title("Terms").into()),
+        text(Media::new(MediaKind::Document, url("s3://b/k")).with_label("Terms").into()),
         r#"[document "Terms": not available to the model]"#
     );
     assert_eq!(
-        text(Document::new(bytes()).with_mime_type("application/zip").into()),
+        text(Media::new(MediaKind::Document, bytes()).with_mime_type("application/zip").into()),
         r#"[document "application/zip": not available to the model]"#
     );
 }
@@ -223,20 +224,20 @@ fn result(outcome: Outcome) -> ToolResult {
 }
 
 fn success(contents: impl IntoIterator<Item = ResultContent>) -> Json {
-    raw(Role::User, result(Outcome::Success(contents.into_iter().collect())))[0]["toolResult"].take()
+    raw(Role::User, result(Ok(contents.into_iter().collect())))[0]["toolResult"].take()
 }
 
 #[test]
 fn result_keeps_its_contents() {
     let image = Media::new(MediaKind::Image, bytes()).with_mime_type("image/webp");
-    let page = Document::new(url("https://e.com")).with_title("Terms");
+    let page = Media::new(MediaKind::Document, url("https://e.com")).with_label("Terms");
     let contents = [
         "found".into(),
         Value::map([("name", "Mia")]).unwrap().into(),
         Value::list([1, 2]).unwrap().into(),
         " ".into(),
         ResultContent::Media(image.into()),
-        ResultContent::Document(page.into()),
+        ResultContent::Media(page.into()),
     ];
     assert_eq!(
         success(contents),

@@ -8,9 +8,7 @@ use super::LastStep;
 use super::error::BuildProblem;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::conversation::ConversationError;
-use crate::message::{
-    Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall,
-};
+use crate::message::{Content, Decision, Draft, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall, Value};
 
 /// Builds one message. Parts keep the order in which they are added.
 ///
@@ -107,7 +105,7 @@ impl MessageBuilder {
     ///
     /// Returns the errors of [`Media::from_url`].
     pub fn add_image(&mut self, hint: impl Into<Text>, url: impl Into<Text>) -> Result<&mut Self, MessageError> {
-        Ok(self.add(Media::from_url(MediaKind::Image, url)?.with_prompt_hint(hint)))
+        Ok(self.add(Media::from_url(MediaKind::Image, url)?.with_label(hint)))
     }
 
     /// Adds a tool call with a unique id and returns it. Run the tool, and answer with a
@@ -118,7 +116,7 @@ impl MessageBuilder {
     pub fn add_tool_call(
         &mut self,
         name: impl Into<Text>,
-        arguments: impl IntoValue,
+        arguments: impl TryInto<Value, Error: Into<MessageError>>,
     ) -> Result<ToolCall, MessageError> {
         let id = Ulid(self.ids.next_id(self.clock.now_ms()));
         let tool_call = ToolCall::new(format!("call_{id}"), name, arguments)?;

@@ -42,7 +42,6 @@ impl Config {
             fact_finder: other.fact_finder.or(self.fact_finder),
             policy: same(self.policy, other.policy, "policy")?,
             summarizer: other.summarizer.or(self.summarizer),
-            summary_backoff: same(self.summary_backoff, other.summary_backoff, "summary_backoff")?,
             keeps_all_messages: same(self.keeps_all_messages, other.keeps_all_messages, "keeps_all_messages")?,
         })
     }
@@ -84,7 +83,6 @@ impl Config {
             fact_finder: self.fact_finder.or_else(|| base.fact_finder.clone()),
             policy: self.policy.or_else(|| base.policy.clone()),
             summarizer: self.summarizer.or_else(|| base.summarizer.clone()),
-            summary_backoff: self.summary_backoff.or(base.summary_backoff),
             keeps_all_messages: self.keeps_all_messages.or(base.keeps_all_messages),
         })
     }

@@ -64,7 +64,6 @@ pub struct Config {
     fact_finder: Option<Arc<dyn FactFinder>>,
     policy: Option<Policy>,
     summarizer: Option<Arc<dyn Summarizer>>,
-    summary_backoff: Option<Duration>,
     keeps_all_messages: Option<bool>,
 }
 
@@ -185,12 +184,6 @@ impl Config {
         Self { summarizer: Some(Arc::new(summarizer)), ..self }
     }
 
-    /// Sets the pause after the summarizer failed; 10 s by default. Each further failure doubles it, up to 5 min.
-    #[must_use]
-    pub fn with_summary_backoff(self, backoff: Duration) -> Self {
-        Self { summary_backoff: Some(backoff), ..self }
-    }
-
     /// Sets whether all messages stay in memory, except those over the limit of a
     /// [registry](crate::conversation::Conversations); false by default.
     ///
@@ -250,10 +243,6 @@ impl Config {
 
     pub(super) fn summarizer(&self) -> Arc<dyn Summarizer> {
         self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::for_memory(self.policy().memory())))
-    }
-
-    pub(super) fn summary_backoff(&self) -> Duration {
-        self.summary_backoff.unwrap_or(Duration::from_secs(10))
     }
 }
 

@@ -9,7 +9,7 @@ use super::timeline::Span;
 use super::{Found, HistoryQuery, MAX_TEXT_BYTES, QueryOrder};
 use crate::conversation::ConversationError;
 use crate::log::CallId;
-use crate::message::{Content, Message, Outcome, Part, ResultContent, Text, Value, check_ms, is_blank};
+use crate::message::{Content, Message, Part, ResultContent, Text, Value, check_ms, is_blank};
 
 /// A valid query, ready to test messages.
 pub(super) struct Matcher<'q> {
@@ -107,12 +107,12 @@ fn has_text(contents: &[Content], matches: &impl Fn(&str) -> bool) -> bool {
     contents.iter().any(|content| match content {
         Content::Text(text) => matches(text),
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => contents.iter().any(|content| match content {
+            Ok(contents) => contents.iter().any(|content| match content {
                 ResultContent::Text(text) => matches(text),
                 ResultContent::Json(value) => has_string(value, matches),
                 _ => false,
             }),
-            Outcome::Failure(error) => matches(error.message()),
+            Err(error) => matches(error.message()),
         },
         _ => false,
     })

@@ -142,8 +142,7 @@ fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, importer: &mut Importer<W>
             let Id(id) = node.need("tool_use_id", block.tool_use_id)?;
             let contents = block.content.map(|content| parts(&node.under("content", content)));
             let contents = contents.transpose()?.unwrap_or_default();
-            let outcome =
-                if block.is_error == Some(true) { failure(node, contents)? } else { Outcome::Success(contents) };
+            let outcome = if block.is_error == Some(true) { failure(node, contents)? } else { Ok(contents) };
             Ok(importer.result(node, &id, outcome)?.into())
         }
         Kind::Text | Kind::Image | Kind::Document => {
@@ -169,7 +168,7 @@ fn failure(node: &Node<'_, '_>, contents: Vec<ResultContent>) -> Result<Outcome,
         _ => Err(node.error(Problem::not_kept("media or a document in an error"))),
     });
     let message = texts.collect::<Result<Vec<_>, _>>()?.join("\n");
-    tool_error(node, message).map(Outcome::Failure)
+    tool_error(node, message).map(Err)
 }
 
 /// Reads a string, or a list of texts, images and documents.
@@ -191,7 +190,7 @@ fn part(node: &Node<'_, '_>, block: Block<'_>) -> Result<ResultContent, Exchange
         }
         Kind::Document => {
             let (source, mime_type) = source()?;
-            media::document(source, mime_type, block.title).into()
+            media::media(MediaKind::Document, source, mime_type, block.title).into()
         }
         Kind::ToolUse | Kind::ToolResult => {
             return Err(node.invalid("instructions and results cannot hold tool calls or results"));

@@ -7,8 +7,8 @@ use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{is_web, known_image, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Media, MediaKind, MessageWrapper, Outcome, PLACEHOLDER, ResultContent, Role, Source, ToolCall,
-    ToolResult, Value, is_blank,
+    Content, Media, MediaKind, MessageWrapper, PLACEHOLDER, ResultContent, Role, Source, ToolCall, ToolResult, Value,
+    is_blank,
 };
 
 /// The order of blocks in a message: results first, calls last.
@@ -44,7 +44,7 @@ pub fn window_anthropic<W: MessageWrapper>(manager: &MessagesManager<W>) -> Expo
         for content in message.contents() {
             match content {
                 Content::Text(text) => system.push(text_block(text.as_str())),
-                Content::Media(_) | Content::Document(_) => losses.note(LossKind::Attachment),
+                Content::Media(_) => losses.note(LossKind::Attachment),
                 _ => losses.note(LossKind::Unknown),
             }
         }
@@ -84,7 +84,6 @@ fn block<'a>(content: &'a Content, role: Role, losses: &mut Losses) -> Option<(O
         Content::Text(text) => (Order::Said, text_block(text.as_str())),
         // Anthropic accepts attachments only from the user.
         Content::Media(media) => (Order::Said, media_block(media, role == Role::User, losses)),
-        Content::Document(document) => (Order::Said, document_block(document, role == Role::User, losses)),
         Content::ToolCall(call) => (Order::Call, call_block(call, losses)),
         Content::ToolResult(result) => (Order::Result, result_block(result, losses)),
         Content::Unknown(_) => {
@@ -110,11 +109,11 @@ fn call_block<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
 
 fn result_block<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     let (content, is_error) = match result.outcome() {
-        Outcome::Success(contents) => {
+        Ok(contents) => {
             let parts: Vec<_> = contents.iter().filter_map(|content| result_part(content, losses)).collect();
             (parts, None)
         }
-        Outcome::Failure(error) => {
+        Err(error) => {
             losses.note_failure(error);
             (vec![text_block(error.message())], Some(Json::Bool(true)))
         }
@@ -135,7 +134,6 @@ fn result_part<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Js
             Some(text_block(losses.plain(value).to_string()))
         }
         ResultContent::Media(media) => Some(media_block(media, true, losses)),
-        ResultContent::Document(document) => Some(document_block(document, true, losses)),
         ResultContent::Unknown(_) => {
             losses.note(LossKind::Unknown);
             None
@@ -144,6 +142,9 @@ fn result_part<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Js
 }
 
 fn media_block<'a>(media: &'a Media, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
+    if media.kind == MediaKind::Document {
+        return document_block(media, is_accepted, losses);
+    }
     let source = match (&media.source, known_image(media)) {
         _ if !is_accepted || media.kind != MediaKind::Image => None,
         (Source::Bytes(bytes), Some(mime_type)) => Some(data_source("base64", mime_type.into(), Json::Bytes(bytes))),
@@ -158,7 +159,7 @@ fn media_block<'a>(media: &'a Media, is_accepted: bool, losses: &mut Losses) -> 
     Json::object([("type", Some("image".into())), ("source", Some(source))])
 }
 
-fn document_block<'a>(document: &'a Document, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
+fn document_block<'a>(document: &'a Media, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
     const PDF: &str = "application/pdf";
     let known = document.known_type();
     let source = match (&document.source, known.as_deref()) {
@@ -176,7 +177,7 @@ fn document_block<'a>(document: &'a Document, is_accepted: bool, losses: &mut Lo
         return unavailable("document");
     };
     losses.note_if(document.unknown.is_some(), LossKind::Label);
-    let title = document.title.as_ref().filter(|title| !is_blank(title)).map(Json::from);
+    let title = document.label.as_ref().filter(|title| !is_blank(title)).map(Json::from);
     Json::object([("type", Some("document".into())), ("source", Some(source)), ("title", title)])
 }
 

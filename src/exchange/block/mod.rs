@@ -12,14 +12,14 @@ mod write;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(super) use write::{Naming, document_entries, media_entries, text_block, write, write_of_result};
+pub(super) use write::{Naming, TITLE, media_entries, text_block, write, write_of_result};
 
 use super::error::ExchangeError;
 use super::importer::Typed;
 use super::media;
 use super::node::Node;
 use super::plain;
-use crate::message::{Content, Document, Map, Media, MediaKind, ResultContent, Source, Text, Value};
+use crate::message::{Content, Map, Media, MediaKind, ResultContent, Source, Text, Value};
 
 /// The MIME type of a text without one.
 pub(super) const PLAIN: &str = "text/plain";
@@ -50,7 +50,7 @@ pub(super) fn read_of_result(node: &Node<'_, '_>) -> Result<ResultContent, Excha
         Kind::Image => read_media(node, MediaKind::Image)?.into(),
         Kind::Audio => read_media(node, MediaKind::Audio)?.into(),
         Kind::Video => read_media(node, MediaKind::Video)?.into(),
-        Kind::Document => read_document(node)?.into(),
+        Kind::Document => read_media(node, MediaKind::Document)?.into(),
         Kind::Json => ResultContent::Json(plain::read(&node.last_of("type json")?)?),
     })
 }
@@ -95,7 +95,7 @@ fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
         // The text is in a content store.
         (None, id) => {
             let mime_type = block.mime_type.unwrap_or_else(|| PLAIN.into());
-            media::document(Source::ContentId(node.need("text", id)?), Some(mime_type), None).into()
+            media::media(MediaKind::Document, Source::ContentId(node.need("text", id)?), Some(mime_type), None).into()
         }
     })
 }
@@ -103,17 +103,11 @@ fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
 /// Reads media, from a block or from an item of versioned JSON.
 pub(super) fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
     const KEYS: &str = "type source url data content_id mime_type prompt_hint id role continues";
-    let mut block: Block<'_> = node.object_of(KEYS)?;
-    let mut media = media::media(kind, block.source(node)?, block.mime_type.take(), block.prompt_hint.take());
+    const DOCUMENT_KEYS: &str = "type source url data content_id mime_type title id role continues";
+    let keys = if kind == MediaKind::Document { DOCUMENT_KEYS } else { KEYS };
+    let mut block: Block<'_> = node.object_of(keys)?;
+    let label = block.prompt_hint.take().or(block.title.take());
+    let mut media = media::media(kind, block.source(node)?, block.mime_type.take(), label);
     media.unknown = block.id(node)?;
     Ok(media)
-}
-
-/// Reads a document, from a block or from an item of versioned JSON.
-pub(super) fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
-    const KEYS: &str = "type source url data content_id mime_type title id role continues";
-    let mut block: Block<'_> = node.object_of(KEYS)?;
-    let mut document = media::document(block.source(node)?, block.mime_type.take(), block.title.take());
-    document.unknown = block.id(node)?;
-    Ok(document)
 }

@@ -3,7 +3,10 @@
 use super::{ID, PLAIN};
 use crate::exchange::export::{LossKind, Losses};
 use crate::exchange::json::Json;
-use crate::message::{Content, Document, Map, Media, ResultContent, Source, Value};
+use crate::message::{Content, Map, Media, MediaKind, ResultContent, Source, Value};
+
+/// The key of a document's label.
+pub(in crate::exchange) const TITLE: &str = "title";
 
 /// Whether blocks name their `source`: `url`, `base64` or `content_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +20,6 @@ pub(in crate::exchange) fn write<'a>(content: &'a Content, naming: Naming, losse
     let loss = match content {
         Content::Text(text) => return Some(text_block(text.as_str())),
         Content::Media(media) => return Some(media_block(media, naming, losses)),
-        Content::Document(document) => return Some(document_block(document, naming, losses)),
         Content::ToolCall(_) | Content::ToolResult(_) => LossKind::ToolCall,
         Content::Unknown(_) => LossKind::Unknown,
     };
@@ -33,7 +35,6 @@ pub(in crate::exchange) fn write_of_result<'a>(content: &'a ResultContent, losse
             Json::object([("type", Some("json".into())), ("json", Some(losses.plain(value)))])
         }
         ResultContent::Media(media) => media_block(media, Naming::Unnamed, losses),
-        ResultContent::Document(document) => document_block(document, Naming::Unnamed, losses),
         ResultContent::Unknown(_) => {
             losses.note(LossKind::Unknown);
             return None;
@@ -47,16 +48,13 @@ pub(in crate::exchange) fn text_block<'a>(text: impl Into<Json<'a>>) -> Json<'a>
 }
 
 fn media_block<'a>(media: &'a Media, naming: Naming, losses: &mut Losses) -> Json<'a> {
-    named(media.kind.as_str(), naming, &media.source).and(media_entries(media, losses))
-}
-
-fn document_block<'a>(document: &'a Document, naming: Naming, losses: &mut Losses) -> Json<'a> {
-    let mime_type = document.mime_type.as_deref();
-    match &document.source {
+    let mime_type = media.mime_type.as_deref();
+    match &media.source {
         // A text in a content store is imported as such a document.
         Source::ContentId(id)
-            if document.title.is_none()
-                && document.unknown.is_none()
+            if media.kind == MediaKind::Document
+                && media.label.is_none()
+                && media.unknown.is_none()
                 && mime_type.is_some_and(|mime_type| mime_type.starts_with("text/")) =>
         {
             Json::object([
@@ -65,7 +63,7 @@ fn document_block<'a>(document: &'a Document, naming: Naming, losses: &mut Losse
                 ("mime_type", mime_type.filter(|mime_type| *mime_type != PLAIN).map(Json::from)),
             ])
         }
-        source => named("document", naming, source).and(document_entries(document, losses)),
+        source => named(media.kind.as_str(), naming, source).and(media_entries(media, losses)),
     }
 }
 
@@ -80,21 +78,12 @@ fn named<'a>(kind: &'a str, naming: Naming, source: &Source) -> Json<'a> {
 
 /// Returns the entries of media without the `type`.
 pub(in crate::exchange) fn media_entries<'a>(media: &'a Media, losses: &mut Losses) -> Json<'a> {
+    let label = if media.kind == MediaKind::Document { TITLE } else { "prompt_hint" };
     Json::object([
         source_entry(&media.source),
         ("mime_type", media.mime_type.as_ref().map(Json::from)),
-        ("prompt_hint", media.prompt_hint.as_ref().map(Json::from)),
+        (label, media.label.as_ref().map(Json::from)),
         id_entry(media.unknown.as_ref(), losses),
-    ])
-}
-
-/// Returns the entries of a document without the `type`.
-pub(in crate::exchange) fn document_entries<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
-    Json::object([
-        source_entry(&document.source),
-        ("mime_type", document.mime_type.as_ref().map(Json::from)),
-        ("title", document.title.as_ref().map(Json::from)),
-        id_entry(document.unknown.as_ref(), losses),
     ])
 }
 

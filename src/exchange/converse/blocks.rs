@@ -13,8 +13,7 @@ use crate::exchange::importer::{Id, Importer};
 use crate::exchange::node::Node;
 use crate::exchange::{media, plain};
 use crate::message::{
-    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallId, ToolError,
-    ToolName,
+    Content, Media, MediaKind, MessageWrapper, ResultContent, Source, Text, ToolCallId, ToolError, ToolName,
 };
 
 const BLOCKS: &str = "text image video audio document toolUse toolResult cachePoint reasoningContent guardContent \
@@ -85,8 +84,8 @@ pub(super) fn read<W: MessageWrapper>(
                 part(kind, &block)
             })?;
             let outcome = match result.status {
-                Some(Status::Error) => Outcome::Failure(failure(&node, &contents)?),
-                Some(Status::Success) | None => Outcome::Success(contents),
+                Some(Status::Error) => Err(failure(&node, &contents)?),
+                Some(Status::Success) | None => Ok(contents),
             };
             importer.result(&node, &result.tool_use_id.0, outcome)?.into()
         }
@@ -116,19 +115,19 @@ fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolError,
 
 fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
     let file: File<'_> = node.object_of("format source")?;
-    Ok(media::media(kind, read_source(node, &file)?, Some(mime_type(node, Some(kind), &file)?), None))
+    Ok(media::media(kind, read_source(node, &file)?, Some(mime_type(node, kind, &file)?), None))
 }
 
-fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
+fn read_document(node: &Node<'_, '_>) -> Result<Media, ExchangeError> {
     let file: File<'_> = node.object_of("format source name context citations")?;
     if file.context.is_some() || file.citations.is_some() {
         return Err(node.error(Problem::not_kept("the context or the citations of a document")));
     }
-    let (source, mime_type) = (read_source(node, &file)?, mime_type(node, None, &file)?);
-    Ok(media::document(source, Some(mime_type), Some(node.need("name", file.name)?)))
+    let (source, mime_type) = (read_source(node, &file)?, mime_type(node, MediaKind::Document, &file)?);
+    Ok(media::media(MediaKind::Document, source, Some(mime_type), Some(node.need("name", file.name)?)))
 }
 
-fn mime_type(node: &Node<'_, '_>, kind: Option<MediaKind>, file: &File<'_>) -> Result<Text, ExchangeError> {
+fn mime_type(node: &Node<'_, '_>, kind: MediaKind, file: &File<'_>) -> Result<Text, ExchangeError> {
     let mime_type = formats::mime_type(kind, &file.format).map(Text::from);
     mime_type.ok_or_else(|| node.error(Problem::unknown_name(&formats::known(kind))))
 }

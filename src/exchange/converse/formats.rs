@@ -49,28 +49,28 @@ const DOCUMENT: Formats = &[
     ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
 ];
 
-/// Returns the formats of media of a kind, or of documents for `None`.
-fn formats(kind: Option<MediaKind>) -> Formats {
+/// Returns the formats of media of a kind.
+fn formats(kind: MediaKind) -> Formats {
     match kind {
-        Some(MediaKind::Image) => IMAGE,
-        Some(MediaKind::Video) => VIDEO,
-        Some(MediaKind::Audio) => AUDIO,
-        None => DOCUMENT,
+        MediaKind::Image => IMAGE,
+        MediaKind::Video => VIDEO,
+        MediaKind::Audio => AUDIO,
+        MediaKind::Document => DOCUMENT,
     }
 }
 
 /// Returns the MIME type of a format.
-pub(super) fn mime_type(kind: Option<MediaKind>, format: &str) -> Option<&'static str> {
+pub(super) fn mime_type(kind: MediaKind, format: &str) -> Option<&'static str> {
     formats(kind).iter().find(|(known, _)| *known == format).map(|(_, mime_type)| *mime_type)
 }
 
 /// Returns the names of the formats of a kind, for an error.
-pub(super) fn known(kind: Option<MediaKind>) -> String {
+pub(super) fn known(kind: MediaKind) -> String {
     formats(kind).iter().map(|(format, _)| *format).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the format of a MIME type.
-pub(crate) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
+pub(crate) fn format(kind: MediaKind, mime_type: Option<&str>) -> Option<&'static str> {
     let mime_type = mime_type?;
     formats(kind).iter().find(|(_, known)| *known == mime_type).map(|(format, _)| *format)
 }

@@ -5,9 +5,7 @@ use super::wire;
 use crate::exchange::export::{Export, LossKind, Losses, each_message, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
-use crate::message::{
-    Content, Document, Media, MediaKind, Message, MessageWrapper, Outcome, ResultContent, Role, Source, ToolResult,
-};
+use crate::message::{Content, Media, MediaKind, Message, MessageWrapper, ResultContent, Role, Source, ToolResult};
 
 /// The name of a document without a title. Converse requires one.
 const UNTITLED: &str = "document";
@@ -63,10 +61,9 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
         }
         let block = match content {
             // Converse accepts attachments only from the user.
-            Content::Media(_) | Content::Document(_) if message.role() != Role::User => Err(LossKind::Attachment),
+            Content::Media(_) if message.role() != Role::User => Err(LossKind::Attachment),
             Content::Text(text) => Ok(wire::text(text)),
             Content::Media(media) => write_media(media, losses),
-            Content::Document(document) => write_document(document, losses),
             Content::ToolCall(call) => {
                 let input = losses.plain(call.arguments());
                 Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
@@ -83,10 +80,8 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
 
 fn write_result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     let (content, status) = match result.outcome() {
-        Outcome::Success(contents) => {
-            (contents.iter().filter_map(|content| write_content(content, losses)).collect(), "success")
-        }
-        Outcome::Failure(error) => {
+        Ok(contents) => (contents.iter().filter_map(|content| write_content(content, losses)).collect(), "success"),
+        Err(error) => {
             losses.note_failure(error);
             (Json::List(vec![wire::text(error.message())]), "error")
         }
@@ -101,25 +96,22 @@ fn write_content<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<
         // A result has no block for audio.
         ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(LossKind::Attachment),
         ResultContent::Media(media) => write_media(media, losses),
-        ResultContent::Document(document) => write_document(document, losses),
         ResultContent::Unknown(_) => Err(LossKind::Unknown),
     };
     block.map_err(|loss| losses.note(loss)).ok()
 }
 
 fn write_media<'a>(media: &'a Media, losses: &mut Losses) -> Result<Json<'a>, LossKind> {
-    let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(LossKind::Attachment)?;
+    let format = format(media.kind, media.mime_type.as_deref()).ok_or(LossKind::Attachment)?;
     let source = write_source(&media.source).ok_or(LossKind::Attachment)?;
-    losses.note_labels(media);
-    Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
-}
-
-fn write_document<'a>(document: &'a Document, losses: &mut Losses) -> Result<Json<'a>, LossKind> {
-    let format = format(None, document.mime_type.as_deref()).ok_or(LossKind::Attachment)?;
-    let source = write_source(&document.source).ok_or(LossKind::Attachment)?;
-    losses.note_if(document.unknown.is_some(), LossKind::Label);
-    let name = document.title.as_deref().unwrap_or(UNTITLED);
-    Ok(wire::one("document", wire::file(format, Some(name), Some(source))))
+    let name = if media.kind == MediaKind::Document {
+        losses.note_if(media.unknown.is_some(), LossKind::Label);
+        Some(media.label.as_deref().unwrap_or(UNTITLED))
+    } else {
+        losses.note_labels(media);
+        None
+    };
+    Ok(wire::one(media.kind.as_str(), wire::file(format, name, Some(source))))
 }
 
 /// Returns the source of data that Bedrock can read.

@@ -16,8 +16,8 @@ use crate::exchange::reason::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Confidence, Content, Document, Draft, MessageError, MessageId, MessageWrapper, Role, Source, Text, ToolCallId,
-    ToolName,
+    Confidence, Content, Draft, Media, MediaKind, MessageError, MessageId, MessageWrapper, Role, Source, Text,
+    ToolCallId, ToolName,
 };
 
 #[derive(Deserialize)]
@@ -252,22 +252,22 @@ fn one_or_more<T>(
 }
 
 /// Reads the content of a `document` line: a document, or a text that becomes one.
-fn read_document(node: &Node<'_, '_>, title: Option<Text>) -> Result<Document, ExchangeError> {
+fn read_document(node: &Node<'_, '_>, title: Option<Text>) -> Result<Media, ExchangeError> {
     #[derive(Deserialize)]
     struct Typed {
         mime_type: Option<Text>,
     }
     let mut document = match block::read(node)? {
-        Content::Document(document) => *document,
+        Content::Media(media) if media.kind == MediaKind::Document => *media,
         Content::Text(text) => {
             let mime_type = node.object::<Typed>()?.mime_type.unwrap_or_else(|| block::PLAIN.into());
-            media::document(Source::Bytes(text.as_bytes().into()), Some(mime_type), None)
+            media::media(MediaKind::Document, Source::Bytes(text.as_bytes().into()), Some(mime_type), None)
         }
         _ => return Err(node.invalid("a document line can hold only a text or a document")),
     };
-    if document.title.is_some() && title.is_some() {
+    if document.label.is_some() && title.is_some() {
         return Err(node.invalid("a document can have only one `title`"));
     }
-    document.title = document.title.or(title);
+    document.label = document.label.or(title);
     Ok(document)
 }

@@ -9,7 +9,7 @@ use crate::exchange::failure;
 use crate::exchange::json::Json;
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Message, MessageWrapper, Outcome, Part, Role, Source, ToolCall, ToolResult, Value,
+    Content, Media, MediaKind, Message, MessageWrapper, Part, Role, Source, ToolCall, ToolResult, Value,
 };
 
 /// Exports the conversation in the format of [`import_json_lines`](super::import_json_lines).
@@ -51,7 +51,9 @@ fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &
         match content {
             Content::ToolCall(call) => line("invocation", tool_call(call, losses)),
             Content::ToolResult(answer) => line("result", result(answer, losses)),
-            Content::Document(document) if role == Role::User => line("document", reference(document, losses)),
+            Content::Media(media) if media.kind == MediaKind::Document && role == Role::User => {
+                line("document", reference(media, losses));
+            }
             content => line(speaker, Json::object([("content", block::write(content, Naming::Unnamed, losses))])),
         }
     }
@@ -69,8 +71,8 @@ fn tool_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
 fn result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     losses.note_if(result.unknown.is_some(), LossKind::Unknown);
     let outcome = match result.outcome() {
-        Outcome::Failure(error) => failure::entries(error, losses),
-        Outcome::Success(contents) => {
+        Err(error) => failure::entries(error, losses),
+        Ok(contents) => {
             let mut blocks = contents.iter().filter_map(|content| block::write_of_result(content, losses));
             let content = match contents.len() {
                 1 => blocks.next().unwrap_or(Json::List(Vec::new())),
@@ -83,7 +85,7 @@ fn result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
 }
 
 /// Returns the entries of a document of the user.
-fn reference<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
+fn reference<'a>(document: &'a Media, losses: &mut Losses) -> Json<'a> {
     let mime_type = document.mime_type.as_deref();
     let content = match document_text(document) {
         Some((key, text)) => {
@@ -96,13 +98,13 @@ fn reference<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
             ])
         }
         None => Json::object([("type", Some("document".into()))])
-            .and(block::document_entries(document, losses).without("title")),
+            .and(block::media_entries(document, losses).without(block::TITLE)),
     };
-    Json::object([("title", document.title.as_ref().map(Json::from)), ("content", Some(content))])
+    Json::object([(block::TITLE, document.label.as_ref().map(Json::from)), ("content", Some(content))])
 }
 
 /// Returns the text of a document, or its id in a content store, with the key of either.
-fn document_text(document: &Document) -> Option<(&'static str, Cow<'_, str>)> {
+fn document_text(document: &Media) -> Option<(&'static str, Cow<'_, str>)> {
     if !document.mime_type.as_ref().is_some_and(|mime_type| mime_type.starts_with("text/")) {
         return None;
     }

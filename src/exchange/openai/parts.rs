@@ -13,7 +13,7 @@ use crate::exchange::media::{self, decode, located};
 use crate::exchange::node::Node;
 use crate::exchange::reason::JsonKind;
 use crate::exchange::window::{Fit, is_web, known_image, unavailable};
-use crate::message::{Content, Document, Map, Media, MediaKind, Role, Source, Text, Value, is_blank};
+use crate::message::{Content, Map, Media, MediaKind, Role, Source, Text, Value, is_blank};
 
 /// The key of the detail level of an image. Media keep it as an unknown entry.
 const DETAIL: &str = "detail";
@@ -113,7 +113,7 @@ fn file(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
         decode(&data).map(|bytes| (Source::Bytes(bytes), None))
     };
     let (source, mime_type) = found.map_err(|problem| node.error(problem))?;
-    Ok(media::document(source, mime_type, file.filename).into())
+    Ok(media::media(MediaKind::Document, source, mime_type, file.filename).into())
 }
 
 /// Writes the parts of a message: a single text as a string, others as a list.
@@ -132,7 +132,6 @@ pub(super) fn part<'a>(content: &'a Content, role: Role, fit: Fit, losses: &mut 
     let (written, kind) = match content {
         Content::Text(text) => return Some(text_block(text.as_str())),
         Content::Media(media) => (media_part(media, fit, losses), media.kind.as_str()),
-        Content::Document(document) => (document_part(document, fit, losses), "document"),
         // Calls and results are not parts.
         Content::ToolCall(_) | Content::ToolResult(_) => return None,
         Content::Unknown(_) => {
@@ -161,7 +160,7 @@ fn media_part<'a>(media: &'a Media, fit: Fit, losses: &mut Losses) -> Option<Jso
             let detail = media.unknown.as_ref().and_then(|unknown| unknown.get(DETAIL)).and_then(Value::as_str);
             let others = media.unknown.as_ref().map_or(0, |unknown| unknown.len()) > usize::from(detail.is_some());
             let has_lost_type = media.mime_type.is_some() && !matches!(media.source, Source::Bytes(_));
-            losses.note_if(media.prompt_hint.is_some() || others || has_lost_type, LossKind::Label);
+            losses.note_if(media.label.is_some() || others || has_lost_type, LossKind::Label);
             Some(of_type("image_url", Json::object([("url", Some(url)), (DETAIL, detail.map(Json::from))])))
         }
         (MediaKind::Audio, Source::Bytes(bytes)) if fit == Fit::Conversation || !bytes.is_empty() => {
@@ -174,12 +173,12 @@ fn media_part<'a>(media: &'a Media, fit: Fit, losses: &mut Losses) -> Option<Jso
             let audio = Json::object([("data", Some(Json::Bytes(bytes))), ("format", Some(format.into()))]);
             Some(of_type("input_audio", audio))
         }
+        (MediaKind::Document, Source::Bytes(bytes)) => document_part(media, bytes, fit, losses),
         _ => None,
     }
 }
 
-fn document_part<'a>(document: &'a Document, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
-    let Source::Bytes(bytes) = &document.source else { return None };
+fn document_part<'a>(document: &'a Media, bytes: &'a [u8], fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
     let (data, title) = match (fit, &document.mime_type) {
         (Fit::Conversation, Some(mime_type)) => (Json::DataUrl(mime_type.as_str().into(), bytes), None),
         (Fit::Conversation, None) => (Json::Bytes(bytes), None),
@@ -191,7 +190,7 @@ fn document_part<'a>(document: &'a Document, fit: Fit, losses: &mut Losses) -> O
     };
     losses.note_if(document.unknown.is_some(), LossKind::Label);
     let title =
-        document.title.as_ref().filter(|title| !is_blank(title) || fit == Fit::Conversation).map(Json::from).or(title);
+        document.label.as_ref().filter(|title| !is_blank(title) || fit == Fit::Conversation).map(Json::from).or(title);
     Some(of_type("file", Json::object([("filename", title), ("file_data", Some(data))])))
 }
 

@@ -13,9 +13,7 @@ use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
 use crate::manager::MessagesManager;
-use crate::message::{
-    Content, Map, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCallId, ToolName, Value, is_blank,
-};
+use crate::message::{Content, Map, MessageWrapper, ResultContent, Role, Text, ToolCallId, ToolName, Value, is_blank};
 
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -161,7 +159,7 @@ fn add_result<W: MessageWrapper>(
     // OpenAI writes a result without parts as an empty string.
     let is_empty = message.content.is_some_and(|content| content.get() == "\"\"");
     let parts = contents.into_iter().filter(|_| !is_empty).filter_map(result_part).collect();
-    let result = importer.result(node, &id, Outcome::Success(parts))?;
+    let result = importer.result(node, &id, Ok(parts))?;
     if message.name.is_some_and(|name| name.as_str() != result.name().as_str()) {
         return Err(node.invalid("`name` differs from the name of the called tool"));
     }
@@ -173,7 +171,6 @@ fn result_part(content: Content) -> Option<ResultContent> {
     match content {
         Content::Text(text) => Some(ResultContent::Text(text)),
         Content::Media(media) => Some(ResultContent::Media(media)),
-        Content::Document(document) => Some(ResultContent::Document(document)),
         Content::ToolCall(_) | Content::ToolResult(_) | Content::Unknown(_) => None,
     }
 }

@@ -10,7 +10,7 @@ use crate::exchange::pairs::note_broken;
 use crate::exchange::window::{Fit, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Message, MessageId, MessageWrapper, Outcome, ResultContent, ToolCall, ToolCallId, ToolResult, is_blank,
+    Content, Message, MessageId, MessageWrapper, ResultContent, ToolCall, ToolCallId, ToolResult, is_blank,
 };
 
 /// Exports the whole conversation as a list of chat messages that OpenAI accepts.
@@ -125,7 +125,7 @@ impl<'m> Chat<'m> {
 
     fn result<'a>(&self, result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
         let content = match result.outcome() {
-            Outcome::Success(contents) => {
+            Ok(contents) => {
                 let parts = contents.iter().filter_map(|content| self.result_part(content, losses)).collect();
                 match parts::write(parts) {
                     // OpenAI refuses an empty list.
@@ -137,7 +137,7 @@ impl<'m> Chat<'m> {
                     content => content,
                 }
             }
-            Outcome::Failure(error) => {
+            Err(error) => {
                 losses.note(LossKind::Failure);
                 error.message().into()
             }
@@ -159,7 +159,6 @@ impl<'m> Chat<'m> {
                 return Some(text_block(losses.plain(value).to_string()));
             }
             ResultContent::Media(media) => (media.kind.as_str(), LossKind::Attachment),
-            ResultContent::Document(_) => ("document", LossKind::Attachment),
             ResultContent::Unknown(_) => ("result", LossKind::Unknown),
         };
         losses.note(loss);

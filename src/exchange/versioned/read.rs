@@ -204,7 +204,7 @@ impl<W: MessageWrapper> Items<W> {
             Kind::ImageMessage => media(MediaKind::Image)?,
             Kind::AudioMessage => media(MediaKind::Audio)?,
             Kind::VideoMessage => media(MediaKind::Video)?,
-            Kind::DocumentMessage => block::read_document(node)?.into(),
+            Kind::DocumentMessage => media(MediaKind::Document)?,
             Kind::ToolCallMessage => return self.call(node),
             Kind::ToolResultMessage => self.result(node)?,
         };

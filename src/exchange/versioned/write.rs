@@ -8,8 +8,7 @@ use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, MediaKind, Message, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult,
-    Value,
+    Content, MediaKind, Message, MessageWrapper, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult, Value,
 };
 
 /// Exports the conversation in the format of [`import_versioned`](super::import_versioned).
@@ -63,11 +62,9 @@ impl Items<'_> {
                         MediaKind::Image => "ImageMessage",
                         MediaKind::Audio => "AudioMessage",
                         MediaKind::Video => "VideoMessage",
+                        MediaKind::Document => "DocumentMessage",
                     };
                     self.item(kind, role, block::media_entries(media, losses));
-                }
-                Content::Document(document) => {
-                    self.item("DocumentMessage", role, block::document_entries(document, losses));
                 }
             }
             before = content.as_text();
@@ -121,8 +118,8 @@ impl Items<'_> {
 fn outcome_entries<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     losses.note_if(result.unknown.is_some(), LossKind::Unknown);
     let contents = match result.outcome() {
-        Outcome::Success(contents) => contents,
-        Outcome::Failure(error) => {
+        Ok(contents) => contents,
+        Err(error) => {
             return Json::object([("result", Some(Json::Null))]).and(failure::entries(error, losses));
         }
     };

@@ -178,13 +178,13 @@ fn refused(subject: &Subject, reason: &str) -> LogError {
 
 /// Returns the heard part of the texts after their redaction.
 fn adjust_heard<'a>(heard: Heard, texts: impl Iterator<Item = (&'a &'a Text, &'a Found)>) -> Heard {
-    let mut left = heard.len();
+    let mut left = heard.bytes();
     let bytes = texts.map(|(text, found)| {
         let share = left.min(text.len());
         left -= share;
         found.map_prefix(share)
     });
-    Heard::bytes(bytes.sum(), heard.source())
+    Heard::new(bytes.sum(), heard.source())
 }
 
 fn joined<'a>(texts: &[&'a Text]) -> Cow<'a, str> {

@@ -7,8 +7,8 @@ use super::redact::{NOT_A_RECORD, Redacting};
 use crate::contents::ContentId;
 use crate::log::LogError;
 use crate::message::{
-    Content, Document, List, Map, Media, MessageError, Metadata, Outcome, ResultContent, Source, Text, ToolCall,
-    ToolError, ToolResult, Value,
+    Content, List, Map, Media, MessageError, Metadata, ResultContent, Source, Text, ToolCall, ToolError, ToolResult,
+    Value,
 };
 
 impl Redacting<'_> {
@@ -16,7 +16,6 @@ impl Redacting<'_> {
         Ok(match content {
             Content::Text(text) => self.text(text)?.map(Content::Text),
             Content::Media(media) => self.media(media)?.map(Content::from),
-            Content::Document(document) => self.document(document)?.map(Content::from),
             Content::ToolCall(tool_call) => self.tool_call(tool_call)?.map(Content::from),
             Content::ToolResult(result) => self.result(result)?.map(Content::from),
             Content::Unknown(map) => self.map(map)?.map(|map| Content::Unknown(Box::new(map))),
@@ -27,18 +26,8 @@ impl Redacting<'_> {
         let mut redacted = Lazy::new(media);
         redacted.set(self.source(&media.source, media.mime_type.as_deref())?, |media, source| media.source = source);
         redacted.set(self.optional(&media.mime_type)?, |media, mime_type| media.mime_type = Some(mime_type));
-        redacted.set(self.optional(&media.prompt_hint)?, |media, hint| media.prompt_hint = Some(hint));
+        redacted.set(self.optional(&media.label)?, |media, label| media.label = Some(label));
         redacted.set(self.unknown(&media.unknown)?, |media, unknown| media.unknown = Some(unknown));
-        Ok(redacted.changed)
-    }
-
-    fn document(&self, document: &Document) -> Result<Option<Document>, LogError> {
-        let mut redacted = Lazy::new(document);
-        let source = self.source(&document.source, document.mime_type.as_deref())?;
-        redacted.set(source, |document, source| document.source = source);
-        redacted.set(self.optional(&document.title)?, |document, title| document.title = Some(title));
-        redacted.set(self.optional(&document.mime_type)?, |document, mime_type| document.mime_type = Some(mime_type));
-        redacted.set(self.unknown(&document.unknown)?, |document, unknown| document.unknown = Some(unknown));
         Ok(redacted.changed)
     }
 
@@ -67,8 +56,8 @@ impl Redacting<'_> {
 
     fn result(&self, result: &ToolResult) -> Result<Option<ToolResult>, LogError> {
         let outcome = match result.outcome() {
-            Outcome::Success(parts) => self.each(parts, |part| self.part(part))?.map(Outcome::Success),
-            Outcome::Failure(error) => self.error(error)?.map(Outcome::Failure),
+            Ok(parts) => self.each(parts, |part| self.part(part))?.map(Ok),
+            Err(error) => self.error(error)?.map(Err),
         };
         let mut redacted = Lazy::new(result);
         redacted.set(outcome, |result, outcome| *result = result.clone().with_outcome(outcome));
@@ -81,9 +70,6 @@ impl Redacting<'_> {
             ResultContent::Text(text) => self.text(text)?.map(ResultContent::Text),
             ResultContent::Json(value) => self.value(value)?.map(ResultContent::Json),
             ResultContent::Media(media) => self.media(media)?.map(|media| ResultContent::Media(Box::new(media))),
-            ResultContent::Document(document) => {
-                self.document(document)?.map(|document| ResultContent::Document(Box::new(document)))
-            }
             ResultContent::Unknown(map) => self.map(map)?.map(|map| ResultContent::Unknown(Box::new(map))),
         })
     }

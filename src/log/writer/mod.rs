@@ -162,9 +162,8 @@ impl LogWriter {
     /// dead letter at its position. [`CallWriter::ended`] returns how the call had ended.
     ///
     /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if
-    /// spooled records could not be stored in time, [`Fenced`](LogErrorKind::Fenced) if another process resumed the
-    /// call at the same time, and [`Invalid`](LogErrorKind::Invalid) if `with_takeover_after` is set without a shorter
-    /// [`with_lease_renewal`](WriterSettings::with_lease_renewal).
+    /// spooled records could not be stored in time, and [`Fenced`](LogErrorKind::Fenced) if another process resumed the
+    /// call at the same time.
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,

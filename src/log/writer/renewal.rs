@@ -18,7 +18,7 @@ impl CallState {
 impl WriterTask {
     /// Schedules the next renewal of a call's lease.
     pub(super) fn schedule_renewal(&mut self, key: &Key) {
-        let Some(every) = self.settings.lease_renewal else { return };
+        let Some(every) = self.settings.lease_renewal() else { return };
         let Some(state) = self.calls.get_mut(key) else { return };
         if !state.is_live() {
             state.renew_at = None;
@@ -37,7 +37,7 @@ impl WriterTask {
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(&key.0, &error),
             Err(error) if !error.is_permanent() => {
                 // A call whose lease is not renewed in time can be lost, so the next attempt is soon.
-                if let (Some(every), Some(state)) = (self.settings.lease_renewal, self.calls.get_mut(key)) {
+                if let (Some(every), Some(state)) = (self.settings.lease_renewal(), self.calls.get_mut(key)) {
                     state.renew_at = Some(from_now(every / 8));
                 }
                 self.on_failure(key, error);

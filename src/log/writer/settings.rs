@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Durability;
-use crate::clock::{Randomness, SystemRandomness, backoff, with_jitter};
+use crate::clock::{Randomness, SeededRandomness, SystemRandomness, backoff, with_jitter};
 use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
 
@@ -23,7 +23,6 @@ pub struct WriterSettings {
     acknowledge_at: Option<Durability>,
     randomness: Arc<dyn Randomness>,
     pub(super) takeover_after: Option<Duration>,
-    pub(super) lease_renewal: Option<Duration>,
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) redactors: Redactors,
 }
@@ -54,7 +53,6 @@ impl Default for WriterSettings {
             acknowledge_at: None,
             randomness: Arc::new(SystemRandomness),
             takeover_after: None,
-            lease_renewal: None,
             spool: None,
             redactors: Redactors::default(),
         }
@@ -135,25 +133,17 @@ impl WriterSettings {
     }
 
     /// Makes [`resume`](super::LogWriter::resume) take a call over only if the header of the call has not changed for
-    /// `silence`, so that its writer seems dead. All writers must [renew their leases](Self::with_lease_renewal) more
-    /// often than this. Resuming takes at least this long.
+    /// `silence`, so that its writer seems dead. Resuming takes at least this long. All processes need this setting, because
+    /// it also makes a writer change the header of each live call three times in this time, to show that it is alive.
+    ///
+    /// Such a change costs as much as closing a call: 2 write units in DynamoDB, or 3 with a caller. With 30 s, a call of
+    /// 5 minutes costs 60 write units more.
     ///
     /// By default, a call is taken over at once, whether its writer is alive or not. If another process is taking the call
     /// over, `resume` waits until that process has been silent for 5 s.
     #[must_use]
     pub fn with_takeover_after(mut self, silence: Duration) -> Self {
         self.takeover_after = Some(silence);
-        self
-    }
-
-    /// Makes the writer renew its leases: it changes the header of each live call this often, so that a process that
-    /// uses [`with_takeover_after`](Self::with_takeover_after) sees that the writer is alive. Off by default.
-    ///
-    /// Each renewal writes the header, which costs as much as closing a call: 2 write units in DynamoDB, or 3 with a
-    /// caller. Renewed every 10 s, a call of 5 minutes costs 60 write units more.
-    #[must_use]
-    pub fn with_lease_renewal(mut self, every: Duration) -> Self {
-        self.lease_renewal = Some(every);
         self
     }
 
@@ -176,15 +166,21 @@ impl WriterSettings {
         self
     }
 
-    /// Sets the source of the random part of the waits after failed attempts; the operating system by default.
+    /// Derives the random part of the waits after failed attempts from a seed, so that a test waits as long in each run.
+    /// By default, the operating system provides it.
     #[must_use]
-    pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
-        self.randomness = randomness;
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.randomness = Arc::new(SeededRandomness::from(seed));
         self
     }
 }
 
 impl WriterSettings {
+    /// How often the writer shows that it is alive.
+    pub(super) fn lease_renewal(&self) -> Option<Duration> {
+        self.takeover_after.map(|silence| silence / 3)
+    }
+
     /// How long the messages of a reply may wait for their last change.
     pub(super) fn turn_wait(&self, forms_spans: bool) -> Duration {
         self.turn_wait.unwrap_or(match (self.spool.is_some(), forms_spans) {

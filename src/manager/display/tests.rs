@@ -79,7 +79,7 @@ fn print_shows_heard_part_and_escapes_control_sequences() {
     manager.add_user("it's '\u{1b}[31mred'} \u{202e}\n0  [assistant] {'no'").unwrap();
     let call = ToolCall::new("c1", "lookup", Value::map([("of", "a\tb")]).unwrap()).unwrap();
     let mut entry = manager.add_assistant([Content::from("Let me look"), call.clone().into()]).unwrap();
-    entry.set_heard(Heard::bytes(6, HeardSource::WordTiming)).unwrap();
+    entry.set_heard(Heard::new(6, HeardSource::WordTiming)).unwrap();
     manager.add_user(call.success(["12.50"])).unwrap();
     insta::assert_snapshot!(manager.to_string());
 }
@@ -135,7 +135,7 @@ fn summary_line_has_position_role_and_what_was_heard() {
     assert_eq!(line(&manager), r"0 [user] 'What's\n\u{202e}up?'");
     let call = ToolCall::new("c1", "lookup", Value::Null).unwrap();
     let mut entry = manager.add_assistant([Content::from("Let me look"), call.clone().into()]).unwrap();
-    entry.set_heard(Heard::bytes(6, HeardSource::WordTiming)).unwrap();
+    entry.set_heard(Heard::new(6, HeardSource::WordTiming)).unwrap();
     assert_eq!(line(&manager), "1 [assistant] 'Let me' call lookup (c1) null");
     manager.add_user(call.success(["é".repeat(500)])).unwrap();
     assert_eq!(line(&manager).chars().count(), 100);

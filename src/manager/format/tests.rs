@@ -18,7 +18,7 @@ fn after_a_tool_call() -> Summarizing {
     let failing = ToolCall::new("call_2", "rate", Value::map([("of", "EUR")]).unwrap()).unwrap();
     manager.add_assistant([Content::from("One moment."), call.clone().into(), failing.clone().into()]).unwrap();
     let error = crate::message::ToolError::new("no answer").with_type("Timeout");
-    let image = Media::new(MediaKind::Image, Source::Bytes([1; 30].into())).with_prompt_hint("a receipt");
+    let image = Media::new(MediaKind::Image, Source::Bytes([1; 30].into())).with_label("a receipt");
     manager
         .add_user(vec![call.success(["12.50"]).into(), failing.failure(error).into(), Content::from(image)])
         .unwrap();
@@ -94,7 +94,7 @@ fn summary_text_has_only_heard_words() {
     let mut manager = manager();
     manager.add_user("Hi").unwrap();
     let mut entry = manager.add_assistant("It costs ten euros").unwrap();
-    entry.set_heard(crate::Heard::bytes(8, HeardSource::Estimate)).unwrap();
+    entry.set_heard(crate::Heard::new(8, HeardSource::Estimate)).unwrap();
     let summarizing = manager.summarizing().unwrap();
     assert_eq!(summarizing.to_string(), "[User]: Hi\n[Assistant]: It costs");
     assert_eq!(summarizing.for_model(), "{\"user\":[\"Hi\"]}\n{\"assistant\":[\"It costs\"]}\n");

@@ -1,6 +1,6 @@
 //! Writes tool calls, tool results and media as a line of text.
 
-use crate::message::{Content, Outcome, ResultContent, Source, ToolCall, ToolResult};
+use crate::message::{Content, ResultContent, Source, ToolCall, ToolResult};
 
 /// Writes `name (id) arguments`.
 pub(super) fn call(tool_call: &ToolCall) -> String {
@@ -11,20 +11,19 @@ pub(super) fn call(tool_call: &ToolCall) -> String {
 pub(super) fn result(result: &ToolResult) -> String {
     let mut out = format!("{} ({})", result.name(), result.tool_call_id());
     match result.outcome() {
-        Outcome::Success(contents) if contents.is_empty() => out.push_str(" done"),
-        Outcome::Success(contents) => {
+        Ok(contents) if contents.is_empty() => out.push_str(" done"),
+        Ok(contents) => {
             for content in contents {
                 out.push(' ');
                 out.push_str(&match content {
                     ResultContent::Text(text) => json(text),
                     ResultContent::Json(value) => json(value),
                     ResultContent::Media(media) => described(&Content::Media(media.clone())),
-                    ResultContent::Document(document) => described(&Content::Document(document.clone())),
                     ResultContent::Unknown(map) => described(&Content::Unknown(map.clone())),
                 });
             }
         }
-        Outcome::Failure(error) => {
+        Err(error) => {
             out.push_str(" failed: ");
             out.extend(error.error_type().into_iter().flat_map(|kind| [kind, ": "]));
             out.push_str(&json(&error.message()));
@@ -42,10 +41,7 @@ fn json(value: &impl serde::Serialize) -> String {
 pub(super) fn described(content: &Content) -> String {
     let (kind, label, source) = match content {
         Content::Media(media) => {
-            (media.kind.as_str(), media.prompt_hint.as_ref().or(media.mime_type.as_ref()), &media.source)
-        }
-        Content::Document(document) => {
-            ("document", document.title.as_ref().or(document.mime_type.as_ref()), &document.source)
+            (media.kind.as_str(), media.label.as_ref().or(media.mime_type.as_ref()), &media.source)
         }
         _ => return "(a content of a type unknown to this version)".to_owned(),
     };

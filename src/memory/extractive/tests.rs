@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use super::*;
 use crate::message::{
-    Content, Contents, Document, Heard, HeardSource, Media, MediaKind, Message, Position, Role, Source, ToolCall,
-    ToolError, Value, is_blank,
+    Content, Contents, Heard, HeardSource, Media, MediaKind, Message, Position, Role, Source, ToolCall, ToolError,
+    Value, is_blank,
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> Message {
@@ -240,11 +240,8 @@ fn summary_has_one_line_per_turn() {
         caller(book.success([r#"{"status": "confirmed", "code": "T-881", "time": "20:00", "notes": null}"#])),
         assistant("Your table is booked for Friday at 20:00."),
         caller("Make it six. And this is the menu I mean!"),
-        caller(
-            Media::new(MediaKind::Image, Source::Url("https://example.com/menu.png".into()))
-                .with_prompt_hint("the menu"),
-        ),
-        caller(Document::new(Source::ContentId("sha256:00".into())).with_title("Allergies")),
+        caller(Media::new(MediaKind::Image, Source::Url("https://example.com/menu.png".into())).with_label("the menu")),
+        caller(Media::new(MediaKind::Document, Source::ContentId("sha256:00".into())).with_label("Allergies")),
         assistant(again.clone()),
         caller(again.failure(full)),
         assistant("I'll call you back tomorrow. Would 21:00 be fine?"),
@@ -350,7 +347,7 @@ fn no_speaker_imitates_another() {
 #[test]
 fn unheard_words_are_not_in_the_summary() {
     let mut reply = assistant("Your balance is 71 dollars, and your PIN is 4711.");
-    reply.set_heard(Some(Heard::bytes(26, HeardSource::WordTiming)));
+    reply.set_heard(Some(Heard::new(26, HeardSource::WordTiming)));
     let summary = summary_of([caller("what is my balance"), reply]);
     assert!(summary.contains("71 dollars") && !summary.contains("4711"), "{summary}");
 }

@@ -6,7 +6,7 @@ use super::fields::{self, Field};
 use super::hash::Hash;
 use super::weight::{Term, Weight};
 use crate::memory::one_line::one_line;
-use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank, is_invisible};
+use crate::message::{ResultContent, ToolCall, ToolResult, is_blank, is_invisible};
 
 /// The maximum length of a line, in characters. The most important items come first.
 pub(super) const LONGEST: usize = 150;
@@ -29,11 +29,11 @@ pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, se
     };
     let (mut words, mut found) = (None, Vec::new());
     let failed = match result.outcome() {
-        Outcome::Failure(error) => {
+        Err(error) => {
             words = Some(one_line(error.message(), LONGEST_TEXT));
             true
         }
-        Outcome::Success(contents) => {
+        Ok(contents) => {
             for content in contents {
                 match content {
                     ResultContent::Json(value) => found.extend(fields::of_value(value)),
@@ -43,7 +43,7 @@ pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, se
                         None if is_blank(text) => {}
                         None => words = Some(one_line(text, LONGEST_TEXT)),
                     },
-                    ResultContent::Media(_) | ResultContent::Document(_) | ResultContent::Unknown(_) => {}
+                    ResultContent::Media(_) | ResultContent::Unknown(_) => {}
                 }
             }
             words.as_deref().is_some_and(is_failure) || found.iter().any(is_failed_field)

@@ -119,9 +119,8 @@ impl Transcript {
                         transcript.tool(tool_call, Some(result));
                     }
                     Content::Media(media) => {
-                        transcript.attach(media.kind.as_str(), media.prompt_hint.as_deref());
+                        transcript.attach(media.kind.as_str(), media.label.as_deref());
                     }
-                    Content::Document(document) => transcript.attach("document", document.title.as_deref()),
                     Content::Text(_) | Content::Unknown(_) => {}
                 }
             }

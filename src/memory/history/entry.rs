@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::ToolState;
 use super::line::{Cost, Fields, Shown, atom};
 use crate::manager::without_bytes;
-use crate::message::{Content, Outcome, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
+use crate::message::{Content, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
 
 /// A tool call and its outcome.
@@ -93,8 +93,8 @@ impl ToolUse {
     pub(super) fn add_result(&mut self, result: &ToolResult, at_ms: i64) {
         self.arrived_ms = Some(at_ms);
         match result.outcome() {
-            Outcome::Failure(error) if error.error_type() == Some(OUTCOME_UNKNOWN) => self.mark_unknown(),
-            Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => {
+            Err(error) if error.error_type() == Some(OUTCOME_UNKNOWN) => self.mark_unknown(),
+            Err(error) if error.error_type() == Some(NOT_RUN) => {
                 (self.state, self.late_ms) = (ToolState::NotRun, result.late_ms());
             }
             _ => self.finish(result),
@@ -111,7 +111,7 @@ impl ToolUse {
         self.late_ms = result.late_ms();
         self.outcome = Fields::default();
         match result.outcome() {
-            Outcome::Success(contents) => {
+            Ok(contents) => {
                 self.state = ToolState::Succeeded { reported: false };
                 for content in contents {
                     match content {
@@ -120,7 +120,7 @@ impl ToolUse {
                     }
                 }
             }
-            Outcome::Failure(error) => {
+            Err(error) => {
                 self.state = ToolState::Failed { reported: false };
                 self.outcome.add_text(error.message());
             }

@@ -274,7 +274,7 @@ fn reports_since(message: &Message, is_spoken: bool) -> Option<i64> {
     let metadata = message.metadata();
     let is_said = message.role() == Role::Assistant && !message.is_fake() && !message.is_fixed();
     let length: usize = message.contents().texts().map(|text| text.len()).sum();
-    let is_whole = message.heard().is_none_or(|heard| heard.len() >= length)
+    let is_whole = message.heard().is_none_or(|heard| heard.bytes() >= length)
         && !metadata.has(Attribute::LlmInterrupted)
         && !metadata.has(Attribute::SpeechInterrupted);
     let is_played = !is_spoken || metadata.timing(Timing::PlayEnd).is_some();

@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, Vi
 use serde::ser::{Error, Serialize, Serializer};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use super::{Content, ResultContent};
+use super::{Content, Media, ResultContent};
 use crate::message::error::MessageError;
 use crate::message::text::Text;
 use crate::message::value::{Map, Value};
@@ -16,7 +16,6 @@ impl Serialize for Content {
         match self {
             Self::Text(text) => text.serialize(serializer),
             Self::Media(media) => typed(media.kind.as_str(), media, serializer),
-            Self::Document(document) => typed("document", document, serializer),
             Self::ToolCall(tool_call) => typed("toolCall", tool_call, serializer),
             Self::ToolResult(result) => typed("toolResult", result, serializer),
             Self::Unknown(map) => map.serialize(serializer),
@@ -30,7 +29,6 @@ impl Serialize for ResultContent {
             Self::Text(text) => text.serialize(serializer),
             Self::Json(value) => typed("json", &serde_json::json!({"json": value}), serializer),
             Self::Media(media) => typed(media.kind.as_str(), media, serializer),
-            Self::Document(document) => typed("document", document, serializer),
             Self::Unknown(map) => map.serialize(serializer),
         }
     }
@@ -88,8 +86,7 @@ fn read_content(entries: JsonMap<String, Json>) -> Result<Content, MessageError>
         {
             text.as_str().into()
         }
-        "image" | "audio" | "video" => Content::Media(Box::new(read_attachment(entries)?)),
-        "document" => Content::Document(Box::new(read_attachment(without_type(entries))?)),
+        "image" | "audio" | "video" | "document" => Content::Media(Box::new(read_attachment(entries)?)),
         "toolCall" => Content::ToolCall(Box::new(read(
             without_type(entries),
             "a tool call has `id` and `name`, each 1 to 64 of [a-zA-Z0-9_-] (in `id` also `.` and `:`), and `arguments`",
@@ -101,8 +98,7 @@ fn read_content(entries: JsonMap<String, Json>) -> Result<Content, MessageError>
 
 fn read_result_content(entries: JsonMap<String, Json>) -> Result<ResultContent, MessageError> {
     Ok(match type_of(&entries)? {
-        "image" | "audio" | "video" => ResultContent::Media(Box::new(read_attachment(entries)?)),
-        "document" => ResultContent::Document(Box::new(read_attachment(without_type(entries))?)),
+        "image" | "audio" | "video" | "document" => ResultContent::Media(Box::new(read_attachment(entries)?)),
         // A newer version wrote a value with other keys.
         "json" if entries.len() <= 2 => {
             let json = without_type(entries).remove("json");
@@ -130,7 +126,7 @@ fn read<T: DeserializeOwned>(entries: JsonMap<String, Json>, form: &'static str)
     serde_json::from_value(Json::Object(entries)).map_err(|_| MessageError::record(form))
 }
 
-fn read_attachment<T: DeserializeOwned>(entries: JsonMap<String, Json>) -> Result<T, MessageError> {
+fn read_attachment(entries: JsonMap<String, Json>) -> Result<Media, MessageError> {
     const FORM: &str = "an attachment has one of `bytes`, `url` and `contentId`, and texts in its other known keys";
     read_with_one_of(&["bytes", "url", "contentId"], entries, FORM)
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Content, Document, Media, Outcome, ResultContent, ToolCall, ToolResult};
+use super::{Content, Media, ResultContent, ToolCall, ToolResult};
 use crate::message::text::Text;
 use crate::message::value::entries_bytes;
 
 /// The contents of one message, in order.
 ///
-/// Converts from a string, a [`Text`], a [`Content`], [`Media`], a [`Document`], a [`ToolCall`] or a [`ToolResult`],
+/// Converts from a string, a [`Text`], a [`Content`], [`Media`], a [`ToolCall`] or a [`ToolResult`],
 /// and from arrays, slices and `Vec`s of one of these types.
 #[derive(Clone)]
 pub struct Contents(Repr);
@@ -55,11 +55,10 @@ fn record_bytes(content: &Content) -> usize {
     match content {
         Content::Text(text) => text.len(),
         Content::Media(media) => media.source.record_bytes(),
-        Content::Document(document) => document.source.record_bytes(),
         Content::ToolCall(tool_call) => AROUND + tool_call.arguments().record_bytes(),
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => AROUND + contents.iter().map(ResultContent::record_bytes).sum::<usize>(),
-            Outcome::Failure(error) => AROUND + error.message().len(),
+            Ok(contents) => AROUND + contents.iter().map(ResultContent::record_bytes).sum::<usize>(),
+            Err(error) => AROUND + error.message().len(),
         },
         Content::Unknown(map) => entries_bytes(&**map),
     }
@@ -72,7 +71,6 @@ impl ResultContent {
             Self::Text(text) => text.len(),
             Self::Json(value) => value.record_bytes(),
             Self::Media(media) => media.source.record_bytes(),
-            Self::Document(document) => document.source.record_bytes(),
             Self::Unknown(map) => entries_bytes(&**map),
         }
     }
@@ -173,7 +171,7 @@ macro_rules! contents_from_one {
     )*};
 }
 
-contents_from_one!(Content, &str, String, &String, Text, Media, Document, ToolCall, ToolResult);
+contents_from_one!(Content, &str, String, &String, Text, Media, ToolCall, ToolResult);
 
 impl<T: Into<Content>> From<Vec<T>> for Contents {
     fn from(contents: Vec<T>) -> Self {

@@ -13,9 +13,10 @@ use std::fmt;
 
 pub use contents::Contents;
 pub use identifier::{ToolCallId, ToolName};
-pub use media::{Document, Media, MediaKind, Source};
+pub use media::{Media, MediaKind, Source};
 pub use result::{ResultContent, ResultContents};
-pub use tool_call::{Outcome, ToolCall, ToolError, ToolResult};
+pub(crate) use tool_call::Outcome;
+pub use tool_call::{ToolCall, ToolError, ToolResult};
 
 use crate::message::text::{Text, is_blank};
 use crate::message::value::Map;
@@ -27,10 +28,8 @@ use crate::message::value::Map;
 pub enum Content {
     /// Spoken or written words.
     Text(Text),
-    /// An image, audio or video.
+    /// An image, audio, a video or a document.
     Media(Box<Media>),
-    /// A reference document.
-    Document(Box<Document>),
     /// A tool call, in assistant messages.
     ToolCall(Box<ToolCall>),
     /// The result of a tool call, in user messages.
@@ -79,7 +78,6 @@ impl fmt::Debug for Content {
         match self {
             Self::Text(text) => text.fmt(f),
             Self::Media(media) => media.fmt(f),
-            Self::Document(document) => document.fmt(f),
             Self::ToolCall(tool_call) => tool_call.fmt(f),
             Self::ToolResult(result) => result.fmt(f),
             Self::Unknown(map) => write!(f, "Unknown({} entries)", map.len()),
@@ -96,12 +94,6 @@ impl<T: Into<Text>> From<T> for Content {
 impl From<Media> for Content {
     fn from(media: Media) -> Self {
         Self::Media(Box::new(media))
-    }
-}
-
-impl From<Document> for Content {
-    fn from(document: Document) -> Self {
-        Self::Document(Box::new(document))
     }
 }
 

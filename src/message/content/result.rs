@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Document, Media};
+use super::Media;
 use crate::message::text::Text;
 use crate::message::value::{Map, Value};
 
@@ -14,10 +14,8 @@ pub enum ResultContent {
     Text(Text),
     /// Structured data.
     Json(Value),
-    /// An image, audio or video.
+    /// An image, audio, a video or a document.
     Media(Box<Media>),
-    /// A document.
-    Document(Box<Document>),
     /// A content that a newer version wrote. It is kept and logged, but never sent to a model.
     Unknown(Box<Map>),
 }
@@ -28,7 +26,6 @@ impl fmt::Debug for ResultContent {
             Self::Text(text) => text.fmt(f),
             Self::Json(value) => write!(f, "Json({value:?})"),
             Self::Media(media) => media.fmt(f),
-            Self::Document(document) => document.fmt(f),
             Self::Unknown(map) => write!(f, "Unknown({} entries)", map.len()),
         }
     }
@@ -98,12 +95,6 @@ impl From<Value> for ResultContent {
 impl From<Media> for ResultContent {
     fn from(media: Media) -> Self {
         Self::Media(Box::new(media))
-    }
-}
-
-impl From<Document> for ResultContent {
-    fn from(document: Document) -> Self {
-        Self::Document(Box::new(document))
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::{Content, Document, Media, MediaKind, ResultContent, ToolCall, ToolError, ToolResult};
+use super::{Content, Media, MediaKind, ResultContent, ToolCall, ToolError, ToolResult};
 use crate::message::schemas::{list, object, schema, text, with_one_of};
 use crate::message::value::{Value, bytes_schema};
 
@@ -50,9 +50,13 @@ fn unknown(known: &[&str], generator: &mut SchemaGenerator) -> Schema {
     )
 }
 
+/// The kinds whose label is a `promptHint`.
 fn media_kinds() -> Vec<&'static str> {
-    MediaKind::ALL.iter().map(|kind| kind.as_str()).collect()
+    MediaKind::ALL.iter().filter(|kind| **kind != MediaKind::Document).map(|kind| kind.as_str()).collect()
 }
+
+/// [`Media`] of the kind [`MediaKind::Document`], whose label is a `title`.
+enum Document {}
 
 schema!(Media, |generator| attachment(
     "An image, audio or video.",

@@ -9,7 +9,7 @@ use super::identifier::{ToolCallId, ToolName};
 use super::{ResultContent, ResultContents};
 use crate::message::error::MessageError;
 use crate::message::text::{Text, is_blank};
-use crate::message::value::{IntoValue, Map, Value};
+use crate::message::value::{Map, Value};
 
 /// A request of the model to run a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +30,12 @@ impl ToolCall {
     ///
     /// Returns a [`MessageError`] if the id is not a [`ToolCallId`], if the name is not a [`ToolName`], or if the arguments
     /// do not fit a [`Value`].
-    pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
-        Ok(Self::of(ToolCallId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
+    pub fn new(
+        id: impl Into<Text>,
+        name: impl Into<Text>,
+        arguments: impl TryInto<Value, Error: Into<MessageError>>,
+    ) -> Result<Self, MessageError> {
+        Ok(Self::of(ToolCallId::new(id)?, ToolName::new(name)?, Value::checked(arguments)?))
     }
 
     /// Creates a call of checked parts.
@@ -85,12 +89,12 @@ impl ToolCall {
     /// # Ok(()) }
     /// ```
     pub fn success(&self, contents: impl Into<ResultContents>) -> ToolResult {
-        ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Success(contents.into().into_vec()))
+        ToolResult::new(self.id.clone(), self.name.clone(), Ok(contents.into().into_vec()))
     }
 
     /// Creates the result of this call after a failure.
     pub fn failure(&self, error: ToolError) -> ToolResult {
-        ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Failure(error))
+        ToolResult::new(self.id.clone(), self.name.clone(), Err(error))
     }
 }
 
@@ -100,7 +104,7 @@ impl ToolCall {
 pub struct ToolResult {
     tool_call_id: ToolCallId,
     name: ToolName,
-    #[serde(flatten)]
+    #[serde(flatten, with = "stored_outcome")]
     outcome: Outcome,
     /// The time at which the result replaced an unknown outcome, in milliseconds since the Unix epoch.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -111,10 +115,11 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Creates the result of call `tool_call_id` of tool `name`.
+    /// Creates the result of call `tool_call_id` of tool `name`: the contents that the tool returned, possibly none, or the
+    /// reason why the call failed.
     ///
     /// [`ToolCall::success`] and [`ToolCall::failure`] copy the id and the name from the call.
-    pub fn new(tool_call_id: ToolCallId, name: ToolName, outcome: Outcome) -> Self {
+    pub fn new(tool_call_id: ToolCallId, name: ToolName, outcome: Result<Vec<ResultContent>, ToolError>) -> Self {
         Self { tool_call_id, name, outcome, late_ms: None, unknown: None }
     }
 
@@ -128,8 +133,10 @@ impl ToolResult {
         &self.name
     }
 
-    /// Returns the outcome of the call.
-    pub fn outcome(&self) -> &Outcome {
+    /// Returns the contents that the tool returned, possibly none, or the reason why the call failed.
+    ///
+    /// A call with an unknown outcome has failed, too.
+    pub fn outcome(&self) -> &Result<Vec<ResultContent>, ToolError> {
         &self.outcome
     }
 
@@ -148,15 +155,35 @@ impl ToolResult {
 }
 
 /// The outcome of a tool call.
-// Complete: the `status` of a result in Converse has the same two values. An unknown outcome is a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// The contents that the tool returned, possibly none.
-    #[serde(rename = "content")]
-    Success(Vec<ResultContent>),
-    /// The reason why the call failed.
-    #[serde(rename = "error")]
-    Failure(ToolError),
+pub(crate) type Outcome = Result<Vec<ResultContent>, ToolError>;
+
+/// The outcome in a record: `content` or `error`.
+mod stored_outcome {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Outcome, ResultContent, ToolError};
+
+    pub fn serialize<S: Serializer>(outcome: &Outcome, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored: Stored<&Vec<ResultContent>, &ToolError> = match outcome {
+            Ok(content) => Stored::Content(content),
+            Err(error) => Stored::Error(error),
+        };
+        stored.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Outcome, D::Error> {
+        Ok(match Stored::<Vec<ResultContent>, ToolError>::deserialize(deserializer)? {
+            Stored::Content(content) => Ok(content),
+            Stored::Error(error) => Err(error),
+        })
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Stored<C, E> {
+        Content(C),
+        Error(E),
+    }
 }
 
 /// The failure of a tool call, as the model gets it.

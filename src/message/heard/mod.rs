@@ -44,7 +44,7 @@ impl Heard {
     ///
     /// When it is set on a message, a partial character at its end is left out, and the length is limited to that of the
     /// texts.
-    pub fn bytes(bytes: usize, source: HeardSource) -> Self {
+    pub fn new(bytes: usize, source: HeardSource) -> Self {
         Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), source }
     }
 
@@ -52,7 +52,7 @@ impl Heard {
     ///
     /// The time of each word depends on its spoken form: `$12` takes as long as "twelve dollars".
     pub fn played(contents: &Contents, played_ms: u64, total_ms: u64) -> Self {
-        Self::bytes(said(contents).heard_in(played_ms, total_ms), HeardSource::PlaybackTime)
+        Self::new(said(contents).heard_in(played_ms, total_ms), HeardSource::PlaybackTime)
     }
 
     /// Returns the prefix of `contents` that matches the reported words in `heard`, such as those of a speech
@@ -62,7 +62,7 @@ impl Heard {
     /// equals "twelve dollars". Each word that differs moves the end of the prefix by about one word. Returns `None` if
     /// too few words match.
     pub fn words(contents: &Contents, heard: &str) -> Option<Self> {
-        said(contents).heard_as(heard).map(|bytes| Self::bytes(bytes, HeardSource::WordTiming))
+        said(contents).heard_as(heard).map(|bytes| Self::new(bytes, HeardSource::WordTiming))
     }
 
     /// Returns the time that the texts in `contents` take at a usual rate of speech, in milliseconds.
@@ -78,13 +78,8 @@ impl Heard {
     }
 
     /// Returns the length of the prefix in bytes of the message's texts.
-    pub const fn len(self) -> usize {
+    pub const fn bytes(self) -> usize {
         self.bytes as usize
-    }
-
-    /// Returns whether nothing was heard.
-    pub const fn is_empty(self) -> bool {
-        self.bytes == 0
     }
 
     /// Returns the source of the information.
@@ -95,12 +90,12 @@ impl Heard {
     /// Limits the prefix to the texts in `contents` and to whole characters.
     pub(crate) fn clamped_to(self, contents: &Contents) -> Self {
         let bytes = self.prefixes(contents).map(str::len).sum();
-        Self::bytes(bytes, self.source)
+        Self::new(bytes, self.source)
     }
 
     /// Returns the heard prefix of each text, up to the last text that was heard in part.
     pub(crate) fn prefixes(self, contents: &Contents) -> impl Iterator<Item = &str> {
-        let mut left = self.len();
+        let mut left = self.bytes();
         contents.texts().map_while(move |text| {
             let prefix = text.get(..floor_char_boundary(text, left))?;
             // Texts after a cut text were not heard.
@@ -153,15 +148,15 @@ mod tests {
             (13, vec!["I am fine,", "and"]),
             (99, vec!["I am fine,", "and you?"]),
         ] {
-            assert_eq!(cut(&contents, Heard::bytes(bytes, HeardSource::Estimate)), left, "{bytes}");
+            assert_eq!(cut(&contents, Heard::new(bytes, HeardSource::Estimate)), left, "{bytes}");
         }
     }
 
     #[test]
     fn partial_character_is_not_heard() {
         let contents = Contents::from(["perché no"]);
-        let heard = Heard::bytes(6, HeardSource::Estimate).clamped_to(&contents);
-        assert_eq!((heard.len(), cut(&contents, heard)), (5, vec!["perch".to_owned()]));
+        let heard = Heard::new(6, HeardSource::Estimate).clamped_to(&contents);
+        assert_eq!((heard.bytes(), cut(&contents, heard)), (5, vec!["perch".to_owned()]));
     }
 
     #[test]
@@ -185,6 +180,6 @@ mod tests {
         assert_eq!(cut(&contents, heard), ["I am fine,", "and"]);
         assert_eq!(Heard::words(&contents, "You are"), None);
         // A word more is only a mismatch.
-        assert_eq!(Heard::words(&contents, "I am fine, and you? Well").map(Heard::len), Some(18));
+        assert_eq!(Heard::words(&contents, "I am fine, and you? Well").map(Heard::bytes), Some(18));
     }
 }

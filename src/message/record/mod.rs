@@ -142,7 +142,7 @@ mod tests {
             "metadata": {"timing": {"creation": 5}},
         });
         let record = read(json.clone());
-        assert_eq!(record.heard(), Some(Heard::bytes(13, HeardSource::WordTiming)));
+        assert_eq!(record.heard(), Some(Heard::new(13, HeardSource::WordTiming)));
         assert_eq!(serde_json::to_value(&record).unwrap(), json);
         json["message"]["heard"]["contents"] = json!(["I was"]);
         assert!(serde_json::from_value::<Record>(json).is_err());

@@ -173,7 +173,7 @@ struct HeardDraft {
 
 impl HeardDraft {
     fn of(&self, contents: &Contents) -> Result<Heard, MessageError> {
-        let heard = Heard::bytes(self.contents.iter().map(String::len).sum(), self.by);
+        let heard = Heard::new(self.contents.iter().map(String::len).sum(), self.by);
         if heard.prefixes(contents).eq(self.contents.iter().map(String::as_str)) {
             Ok(heard)
         } else {

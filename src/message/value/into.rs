@@ -1,100 +1,85 @@
-//! [`IntoValue`]: conversion of common types into a [`Value`].
+//! Conversion of common types into a [`Value`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::convert::Infallible;
 
-use super::{List, Map, Number, Value};
+use super::{List, Map, Value, checked_depth};
 use crate::message::error::MessageError;
-use crate::message::text::Text;
 
-/// A type that converts into a [`Value`]: numbers, texts, bytes, lists, maps, options, and `serde_json::Value`.
-///
-/// ```
-/// use verbale::message::IntoValue;
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// assert_eq!(serde_json::to_string(&vec![0.93, 1.0].into_value()?)?, "[0.93,1]");
-/// assert!(serde_json::json!({"attempts": 2}).into_value()? == std::collections::BTreeMap::from([("attempts", 2)]).into_value()?);
-/// assert!(f64::NAN.into_value().is_err());
-/// # Ok(()) }
-/// ```
-pub trait IntoValue {
-    /// Converts into a value.
-    ///
-    /// Returns a [`MessageError`] if a number does not fit a [`Number`], such as NaN, or if lists and maps nest more than
-    /// 32 deep.
-    fn into_value(self) -> Result<Value, MessageError>;
-}
-
-macro_rules! always_a_value {
-    ($($from:ty),*) => {$(
-        impl IntoValue for $from {
-            fn into_value(self) -> Result<Value, MessageError> {
-                Ok(self.into())
-            }
-        }
-    )*};
-}
-
-always_a_value!(bool, i32, i64, u32, u64, Number, &str, String, Text, Vec<u8>, &[u8], Arc<[u8]>, List, Value);
-
-macro_rules! maybe_a_value {
-    ($($from:ty => |$value:ident| $into:expr;)*) => {$(
-        impl IntoValue for $from {
-            fn into_value(self) -> Result<Value, MessageError> {
-                let $value = self;
-                $into
-            }
-        }
-    )*};
-}
-
-maybe_a_value! {
-    &Value => |value| Ok(value.clone());
-    &String => |text| Ok(text.as_str().into());
-    usize => |int| Ok(Value::from(int as u64));
-    isize => |int| Ok(Value::from(int as i64));
-    f64 => |float| float.try_into();
-    // The shortest decimal, as for an `f64`.
-    f32 => |float| {
-        if float.is_finite() { format!("{float:e}").parse().map(Value::Number) } else { Err(MessageError::NOT_FINITE) }
-    };
-    serde_json::Value => |json| json.try_into();
-    Map => |map| map.checked().map(Value::Map);
-}
-
-impl<T: IntoValue> IntoValue for Option<T> {
-    fn into_value(self) -> Result<Value, MessageError> {
-        self.map_or(Ok(Value::Null), T::into_value)
+impl Value {
+    /// Converts into a value that nests at most 32 deep.
+    pub(crate) fn checked(from: impl TryInto<Self, Error: Into<MessageError>>) -> Result<Self, MessageError> {
+        let value = from.try_into().map_err(Into::into)?;
+        checked_depth(value.depth())?;
+        Ok(value)
     }
 }
 
-fn list<T: IntoValue>(items: impl IntoIterator<Item = T>) -> Result<Value, MessageError> {
-    List::new(items.into_iter().map(T::into_value).collect::<Result<_, _>>()?).map(Value::List)
-}
-
-impl<T: IntoValue> IntoValue for Vec<T> {
-    fn into_value(self) -> Result<Value, MessageError> {
-        list(self)
+/// Some conversions never fail.
+impl From<Infallible> for MessageError {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
 
-impl<T: IntoValue, const N: usize> IntoValue for [T; N] {
-    fn into_value(self) -> Result<Value, MessageError> {
-        list(self)
+/// Converts into the shortest decimal, as for an `f64`. Returns a [`MessageError`] if the number is NaN or infinite.
+impl TryFrom<f32> for Value {
+    type Error = MessageError;
+
+    fn try_from(float: f32) -> Result<Self, MessageError> {
+        if float.is_finite() { format!("{float:e}").parse().map(Self::Number) } else { Err(MessageError::NOT_FINITE) }
+    }
+}
+
+/// Converts `None` into [`Null`](Value::Null).
+impl<T: TryInto<Self, Error: Into<MessageError>>> TryFrom<Option<T>> for Value {
+    type Error = MessageError;
+
+    fn try_from(option: Option<T>) -> Result<Self, MessageError> {
+        option.map_or(Ok(Self::Null), Self::checked)
+    }
+}
+
+fn list<T: TryInto<Value, Error: Into<MessageError>>>(
+    items: impl IntoIterator<Item = T>,
+) -> Result<Value, MessageError> {
+    List::new(items.into_iter().map(Value::checked).collect::<Result<_, _>>()?).map(Value::List)
+}
+
+/// Returns a [`MessageError`] if an item is no value, or if the list nests more than 32 deep.
+impl<T: TryInto<Self, Error: Into<MessageError>>> TryFrom<Vec<T>> for Value {
+    type Error = MessageError;
+
+    fn try_from(items: Vec<T>) -> Result<Self, MessageError> {
+        list(items)
+    }
+}
+
+/// Returns a [`MessageError`] if an item is no value, or if the list nests more than 32 deep.
+impl<T: TryInto<Self, Error: Into<MessageError>>, const N: usize> TryFrom<[T; N]> for Value {
+    type Error = MessageError;
+
+    fn try_from(items: [T; N]) -> Result<Self, MessageError> {
+        list(items)
     }
 }
 
 /// Converts into a list in the order of the set.
-impl<T: IntoValue> IntoValue for BTreeSet<T> {
-    fn into_value(self) -> Result<Value, MessageError> {
-        list(self)
+impl<T: TryInto<Self, Error: Into<MessageError>>> TryFrom<BTreeSet<T>> for Value {
+    type Error = MessageError;
+
+    fn try_from(items: BTreeSet<T>) -> Result<Self, MessageError> {
+        list(items)
     }
 }
 
-impl<K: Into<String>, T: IntoValue> IntoValue for BTreeMap<K, T> {
-    fn into_value(self) -> Result<Value, MessageError> {
-        let entries = self.into_iter().map(|(key, value)| Ok((key.into(), value.into_value()?)));
-        Map::new(entries.collect::<Result<_, MessageError>>()?).map(Value::Map)
+/// Returns a [`MessageError`] if an entry is no value, or if the map nests more than 32 deep.
+impl<K: Into<String>, T: TryInto<Self, Error: Into<MessageError>>> TryFrom<BTreeMap<K, T>> for Value {
+    type Error = MessageError;
+
+    fn try_from(entries: BTreeMap<K, T>) -> Result<Self, MessageError> {
+        let entries = entries.into_iter().map(|(key, value)| Ok((key.into(), Self::checked(value)?)));
+        Map::new(entries.collect::<Result<_, MessageError>>()?).map(Self::Map)
     }
 }
 
@@ -106,8 +91,8 @@ mod tests {
 
     #[test]
     fn common_types_convert_into_values() {
-        fn json(given: impl IntoValue) -> String {
-            serde_json::to_string(&given.into_value().unwrap()).unwrap()
+        fn json(given: impl TryInto<Value, Error: Into<MessageError>>) -> String {
+            serde_json::to_string(&Value::checked(given).unwrap()).unwrap()
         }
         let values = [
             json(0.93),
@@ -140,10 +125,13 @@ mod tests {
 
     #[test]
     fn input_that_is_no_value_is_refused() {
-        assert_eq!(f64::NAN.into_value(), Err(MessageError::NOT_FINITE));
-        assert_eq!(f32::INFINITY.into_value(), Err(MessageError::NOT_FINITE));
-        assert_eq!(vec![1e300].into_value(), Err(MessageError::NUMBER_OUT_OF_RANGE));
+        assert_eq!(Value::checked(f64::NAN), Err(MessageError::NOT_FINITE));
+        assert_eq!(Value::checked(f32::INFINITY), Err(MessageError::NOT_FINITE));
+        assert_eq!(Value::checked(vec![1e300]), Err(MessageError::NUMBER_OUT_OF_RANGE));
         let deep = (0..33).fold(json!(1), |inner, _| json!([inner]));
-        assert_eq!(deep.into_value(), Err(MessageError::TOO_DEEP));
+        assert_eq!(Value::checked(deep), Err(MessageError::TOO_DEEP));
+        let deepest = (0..32).fold(Value::Null, |inner, _| Value::list([inner]).unwrap());
+        let entries = Map::data(BTreeMap::from([("a".to_owned(), deepest)]));
+        assert_eq!(Value::checked(entries), Err(MessageError::TOO_DEEP));
     }
 }

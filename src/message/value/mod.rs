@@ -12,7 +12,6 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub use into::IntoValue;
 pub use map::Map;
 pub use number::Number;
 #[cfg(feature = "schema")]
@@ -30,6 +29,8 @@ pub(crate) const MAX_DEPTH: u8 = 32;
 /// Serde writes it as JSON and reads it back without loss. Bytes and long numbers are tagged, as in
 /// `{"$bytes": "aGk="}` and `{"$number": "12345678901234567890123456789012345678"}`. A map that looks like a tag is
 /// written as `{"$map": {…}}`. `TryFrom` converts from and to plain [`serde_json::Value`], without tags.
+///
+/// Converts with `From` or `TryFrom` from numbers, texts, bytes, lists, maps and options of these.
 ///
 /// ```
 /// # use verbale::Value;
@@ -164,15 +165,19 @@ value_from! {
     i64 => |value| Self::Number(value.into());
     u32 => |value| Self::Number(value.into());
     u64 => |value| Self::Number(value.into());
+    usize => |value| Self::Number((value as u64).into());
+    isize => |value| Self::Number((value as i64).into());
     Number => |value| Self::Number(value);
     &str => |value| Self::String(value.into());
     String => |value| Self::String(value.into());
+    &String => |value| Self::String(value.into());
     Text => |value| Self::String(value);
     Vec<u8> => |value| Self::Bytes(value.into());
     &[u8] => |value| Self::Bytes(value.into());
     Arc<[u8]> => |value| Self::Bytes(value);
     List => |value| Self::List(value);
     Map => |value| Self::Map(value);
+    &Value => |value| value.clone();
 }
 
 /// Returns a [`MessageError`] if the number is NaN, infinite or out of DynamoDB's range.

@@ -124,10 +124,10 @@ fn every_changed_word_changes_the_fingerprint() {
         source(Source::Url("hi".into())),
         source(Source::ContentId("hi".into())),
         user(Media::new(MediaKind::Audio, Source::Url("hi".into()))),
-        user(Media::new(MediaKind::Image, Source::Url("hi".into())).with_prompt_hint("x")),
+        user(Media::new(MediaKind::Image, Source::Url("hi".into())).with_label("x")),
         user(Media::new(MediaKind::Image, Source::Url("hi".into())).with_mime_type("x")),
-        user(Document::new(Source::Url("hi".into()))),
-        user(Document::new(Source::Url("hi".into())).with_title("x")),
+        user(Media::new(MediaKind::Document, Source::Url("hi".into()))),
+        user(Media::new(MediaKind::Document, Source::Url("hi".into())).with_label("x")),
     ];
     let fingerprints: HashSet<String> = requests.iter().map(ModelRequest::fingerprint).collect();
     assert_eq!(fingerprints.len(), requests.len());

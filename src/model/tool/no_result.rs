@@ -107,14 +107,14 @@ impl NoResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Outcome, Value};
+    use crate::message::Value;
 
     #[test]
     fn each_message_says_whether_the_tool_acted() {
         let call = ToolCall::new("c1", "transfer", Value::Null).unwrap();
         let line = |reason: NoResult| match reason.of(&call).outcome() {
-            Outcome::Failure(error) => format!("{}: {}", error.error_type().unwrap(), error.message()),
-            Outcome::Success(_) => unreachable!("an error"),
+            Err(error) => format!("{}: {}", error.error_type().unwrap(), error.message()),
+            Ok(_) => unreachable!("an error"),
         };
         let lines = [
             NoResult::TimedOut,

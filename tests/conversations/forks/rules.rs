@@ -230,7 +230,7 @@ fn late_heard_report_changes_one_side() {
     let at = id(&source, 7);
     let mut fork = source.fork(&at, "CA1").unwrap();
     let spoken = id(&source, 5);
-    let heard = verbale::Heard::bytes(0, verbale::HeardSource::Estimate);
+    let heard = verbale::Heard::new(0, verbale::HeardSource::Estimate);
     source.entry(&spoken).unwrap().set_heard(heard).unwrap();
     assert_eq!((source.messages().count(), fork.messages().count()), (6, 8));
     assert_eq!(fork.meta_messages()[5].message().heard(), None);

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use faulty::{Faulty, Next};
-use verbale::clock::SeededRandomness;
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallQuery, CallWriter, Durability, LogErrorKind, LogWriter, MemoryLog,
     SpoolSettings, Status, WriterLease, WriterSettings,
@@ -24,7 +23,7 @@ const SOON: Duration = Duration::from_secs(5);
 type Manager = MessagesManager<PlainMessage>;
 
 fn settings() -> WriterSettings {
-    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)))
+    WriterSettings::default().with_seed(1)
 }
 
 fn started(log: &Arc<Faulty>, settings: WriterSettings) -> LogWriter {

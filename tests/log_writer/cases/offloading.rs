@@ -38,12 +38,12 @@ fn large_call() -> Manager {
     let mut manager = Manager::new();
     manager.add_system(text(0, 50_000)).unwrap();
     let contents: Vec<Content> = (0..300).map(|number| text(number, 2_048).into()).collect();
-    manager.add_message(Role::User, contents).unwrap();
+    manager.add(verbale::Draft::new(Role::User, contents)).unwrap();
     let ask = ToolCall::new("call_1", "timetable", rows()).unwrap();
     manager.add_assistant([ask.clone()]).unwrap();
     let picture = Source::Bytes((0..5 << 20).map(|at: usize| (at * 31 % 251) as u8).collect());
     let picture = Media::new(MediaKind::Image, picture).with_mime_type("image/png");
-    manager.add_message(Role::User, vec![ask.success([rows()]).into(), Content::from(picture)]).unwrap();
+    manager.add(verbale::Draft::new(Role::User, vec![ask.success([rows()]).into(), Content::from(picture)])).unwrap();
     manager.add_assistant(text(7, 1 << 20)).unwrap();
     manager
 }
@@ -114,14 +114,14 @@ async fn redacted_text_reaches_no_content_store() {
 
     let expected: Vec<Record> = manager.records().iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
     assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records, expected);
-    assert_eq!(store.len(), 3);
+    assert_eq!(store.count(), 3);
     for said in manager.records().iter().flat_map(|record| record.contents().texts()) {
         assert_eq!(store.get(ContentId::of(said.as_bytes())).await.unwrap(), None);
     }
     assert!(!CARD.iter().any(|digits| memory.contains(digits)));
 
     writer.erase(&call_id("CA1")).await.unwrap();
-    assert!(store.is_empty());
+    assert_eq!(store.count(), 0);
     manager.add_user("4111").unwrap();
     assert!(call.submit(&mut manager, LastMessage::Include).is_err());
 }

@@ -14,7 +14,6 @@ use std::time::Duration;
 use scripted::{Mode, Scripted};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
@@ -32,7 +31,7 @@ const LONG: Duration = Duration::from_secs(3_600);
 type Manager = MessagesManager<PlainMessage>;
 
 fn settings() -> WriterSettings {
-    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)))
+    WriterSettings::default().with_seed(1)
 }
 
 fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHandle<()>) {

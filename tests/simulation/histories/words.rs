@@ -43,7 +43,7 @@ pub fn speak(manager: &mut Manager, dice: &mut Dice, manners: Manners, mark: &st
         _ => (Role::Assistant, text(dice, mark), false),
     };
     // The manager refuses a message that is not allowed now.
-    manager.add_message(role, contents).is_ok() && is_large
+    manager.add(verbale::Draft::new(role, contents)).is_ok() && is_large
 }
 
 /// Changes an old message.
@@ -60,7 +60,7 @@ pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
         0 => drop(entry.set_timing(Timing::PlayEnd, now_ms + dice.below(1_000) as i64)),
         1 => drop(entry.set_data("k", Value::from(dice.below(1_000) as i64))),
         // Fails unless the message is of the assistant.
-        _ => drop(entry.set_heard(Heard::bytes(dice.below(20) as usize, HeardSource::WordTiming))),
+        _ => drop(entry.set_heard(Heard::new(dice.below(20) as usize, HeardSource::WordTiming))),
     }
 }
 

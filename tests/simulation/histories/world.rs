@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use verbale::clock::SeededRandomness;
 use verbale::contents::Cached;
 use verbale::dynamodb::{DynamoContents, DynamoLog, Layout, create_table};
 use verbale::log::{
@@ -80,7 +79,7 @@ impl World {
         };
         let spanning = (seed % 2 == 1).then(|| Arc::new(Spanning::over(log.clone())));
 
-        let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(seed)));
+        let mut settings = WriterSettings::default().with_seed(seed);
         settings = settings
             .with_parallel([1, 2, 64][dice.below(3) as usize])
             .with_batch([1, 3, 25][dice.below(3) as usize])

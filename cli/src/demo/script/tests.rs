@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use verbale::message::{Outcome, ToolError};
+use verbale::message::ToolError;
 
 use super::*;
 
@@ -143,10 +143,10 @@ fn results_are_kept_exactly_and_errors_are_failures() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(outcome("Errors: none "), Outcome::Success(vec!["Errors: none ".into()]));
-    assert_eq!(outcome(""), Outcome::Success(vec![]));
+    assert_eq!(outcome("Errors: none "), Ok(vec!["Errors: none ".into()]));
+    assert_eq!(outcome(""), Ok(vec![]));
     let error = ToolError::new("Error: not enough seats");
-    assert_eq!(outcome("Error: not enough seats"), Outcome::Failure(error));
+    assert_eq!(outcome("Error: not enough seats"), Err(error));
 }
 
 #[test]

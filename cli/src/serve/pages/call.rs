@@ -9,8 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
-use verbale::log::Durability;
-use verbale::log::{CallHeader, CallId, LoggedCall};
+use verbale::log::{CallHeader, CallId, Durability, LoggedCall};
 use verbale::{LastMessage, MessagesManager, Record};
 
 use super::events::Followed;

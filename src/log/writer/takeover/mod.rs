@@ -48,12 +48,6 @@ impl Watches {
 impl LogWriter {
     /// Takes a call over by the deadline, and returns it for its new writer.
     pub(super) async fn take_over(&self, call_id: &CallId, deadline: Instant) -> Result<LoggedCall, LogError> {
-        if let Some(silent) = self.settings.takeover_after
-            && self.settings.lease_renewal.is_none_or(|renewal| renewal >= silent)
-        {
-            let rule = "writers have to renew their leases more often: set `with_lease_renewal`";
-            return Err(LogError::invalid("a time after which a writer is silent", rule));
-        }
         let takeover = CallTakeover {
             log: &*self.log,
             call_id,

@@ -1,4 +1,4 @@
-//! Constructors of [`Media`] and [`Document`] from bytes and URLs.
+//! Constructors of [`Media`] from bytes and URLs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::mime::{checked, known};
 use super::sniff::sniff;
-use super::{Document, Media, MediaKind, Source};
+use super::{Media, MediaKind, Source};
 use crate::message::error::MessageError;
 use crate::message::text::Text;
 
@@ -15,7 +15,8 @@ impl Media {
     /// Creates media from its bytes.
     ///
     /// If `mime_type` is `None` or `application/octet-stream`, the media gets the MIME type detected from the bytes, if
-    /// any. Most types are detected only with the feature `media`.
+    /// any. Most types are detected only with the feature `media`. Plain text without a given type gets the type
+    /// `text/plain`, because its bytes do not show whether it is Markdown or CSV.
     ///
     /// Returns a [`MessageError`] if there are no bytes, if `mime_type` is not a MIME type or contradicts the bytes, or if
     /// the given or the detected type is not of this kind.
@@ -24,7 +25,7 @@ impl Media {
         bytes: impl Into<Arc<[u8]>>,
         mime_type: Option<&str>,
     ) -> Result<Self, MessageError> {
-        let (source, mime_type) = checked_bytes(Some(kind), bytes.into(), mime_type)?;
+        let (source, mime_type) = checked_bytes(kind, bytes.into(), mime_type)?;
         Ok(Self { mime_type, ..Self::new(kind, source) })
     }
 
@@ -33,7 +34,7 @@ impl Media {
     ///
     /// Returns a [`MessageError`] if the text is not a URL with a scheme, or if the bytes of a `data:` URL are refused.
     pub fn from_url(kind: MediaKind, url: impl Into<Text>) -> Result<Self, MessageError> {
-        let (source, mime_type) = checked_url(Some(kind), url.into())?;
+        let (source, mime_type) = checked_url(kind, url.into())?;
         Ok(Self { mime_type, ..Self::new(kind, source) })
     }
 
@@ -42,38 +43,12 @@ impl Media {
     /// This is the type that was set, unless it contradicts the bytes or the kind; otherwise it is the type detected
     /// from the bytes. Returns `None` if neither fits the kind.
     pub fn known_type(&self) -> Option<Text> {
-        known(Some(self.kind), &self.source, self.mime_type.as_deref())
-    }
-}
-
-impl Document {
-    /// Creates a document from its bytes, like [`Media::from_bytes`].
-    ///
-    /// Plain text without a given type gets the type `text/plain`, because its bytes do not show whether it is
-    /// Markdown or CSV.
-    ///
-    /// Returns a [`MessageError`] for the same reasons, and for an image, audio or video.
-    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, mime_type: Option<&str>) -> Result<Self, MessageError> {
-        let (source, mime_type) = checked_bytes(None, bytes.into(), mime_type)?;
-        Ok(Self { mime_type, ..Self::new(source) })
-    }
-
-    /// Creates a document at a URL, like [`Media::from_url`].
-    ///
-    /// Returns a [`MessageError`] for the same reasons.
-    pub fn from_url(url: impl Into<Text>) -> Result<Self, MessageError> {
-        let (source, mime_type) = checked_url(None, url.into())?;
-        Ok(Self { mime_type, ..Self::new(source) })
-    }
-
-    /// Returns the MIME type for a provider, like [`Media::known_type`].
-    pub fn known_type(&self) -> Option<Text> {
-        known(None, &self.source, self.mime_type.as_deref())
+        known(self.kind, &self.source, self.mime_type.as_deref())
     }
 }
 
 fn checked_bytes(
-    kind: Option<MediaKind>,
+    kind: MediaKind,
     bytes: Arc<[u8]>,
     given: Option<&str>,
 ) -> Result<(Source, Option<Text>), MessageError> {
@@ -84,7 +59,7 @@ fn checked_bytes(
     Ok((Source::Bytes(bytes), mime_type))
 }
 
-fn checked_url(kind: Option<MediaKind>, url: Text) -> Result<(Source, Option<Text>), MessageError> {
+fn checked_url(kind: MediaKind, url: Text) -> Result<(Source, Option<Text>), MessageError> {
     const BASE64: &str = ";base64";
     let (scheme, rest) = url.split_once(':').unwrap_or_default();
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -14,11 +14,11 @@ const CONTAINERS: [&str; 5] = ["mp4", "webm", "ogg", "3gpp", "x-matroska"];
 /// The Office types that detection distinguishes.
 const DISTINCT_OFFICE: [&str; 3] = [DOCX, XLSX, XLS];
 
-/// Returns the given MIME type of an attachment, else the detected one, if any. `kind` is `None` for a document.
+/// Returns the given MIME type of an attachment, else the detected one, if any.
 ///
 /// Returns a [`MessageError`] if `given` is not a MIME type or contradicts the bytes, or if either is of another kind.
 pub(super) fn checked(
-    kind: Option<MediaKind>,
+    kind: MediaKind,
     given: Option<&str>,
     sniffed: Option<Sniffed>,
 ) -> Result<Option<Text>, MessageError> {
@@ -124,12 +124,12 @@ fn container(mime_type: &str) -> Option<&str> {
     (matches!(kind, "audio" | "video") && CONTAINERS.contains(&subtype)).then_some(subtype)
 }
 
-fn is_of(kind: Option<MediaKind>, essence: &str) -> bool {
+fn is_of(kind: MediaKind, essence: &str) -> bool {
     let is_a = |kind: MediaKind| essence.split_once('/').is_some_and(|(name, _)| name == kind.as_str());
     match kind {
-        Some(kind @ MediaKind::Image) => is_a(kind),
-        Some(kind) => is_a(kind) || container(essence).is_some(),
-        None => {
+        MediaKind::Image => is_a(kind),
+        MediaKind::Audio | MediaKind::Video => is_a(kind) || container(essence).is_some(),
+        MediaKind::Document => {
             essence == "image/svg+xml"
                 || ![MediaKind::Image, MediaKind::Audio, MediaKind::Video].map(is_a).contains(&true)
         }
@@ -137,22 +137,22 @@ fn is_of(kind: Option<MediaKind>, essence: &str) -> bool {
 }
 
 /// Returns the type for the kind of the attachment: audio in a container gets the audio type.
-fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
+fn of_kind(kind: MediaKind, essence: &str) -> Text {
     match (kind, container(essence)) {
-        (Some(kind), Some(subtype)) => format!("{}/{subtype}", kind.as_str()).into(),
+        (MediaKind::Audio | MediaKind::Video, Some(subtype)) => format!("{}/{subtype}", kind.as_str()).into(),
         _ => essence.into(),
     }
 }
 
-fn not_of(kind: Option<MediaKind>, essence: &str) -> MessageError {
-    let kind = kind.map_or("a document", MediaKind::with_article);
+fn not_of(kind: MediaKind, essence: &str) -> MessageError {
+    let kind = kind.with_article();
     let text = format!("{kind} cannot be {essence}; add it as another kind");
     MessageError::with_details(text)
 }
 
 /// Returns the usual name of the type of an attachment: the given one, unless it contradicts the bytes, else the
 /// detected one.
-pub(super) fn known(kind: Option<MediaKind>, source: &Source, given: Option<&str>) -> Option<Text> {
+pub(super) fn known(kind: MediaKind, source: &Source, given: Option<&str>) -> Option<Text> {
     let sniffed = if let Source::Bytes(bytes) = source { sniff(bytes) } else { None };
     let known = checked(kind, given, sniffed).or_else(|_| checked(kind, None, sniffed)).ok()??;
     essence(&known).ok().map(Text::from)

@@ -1,5 +1,6 @@
-//! [`Media`] and [`Document`]: attachments of a message.
+//! [`Media`]: an attachment of a message.
 
+mod entries;
 mod made;
 mod mime;
 mod sniff;
@@ -9,10 +10,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::{not_empty, present};
 use crate::message::names::names;
 use crate::message::text::Text;
 use crate::message::value::Map;
+use entries::Entries;
 
 /// The kind of media. Providers need it even if the MIME type is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +26,8 @@ pub enum MediaKind {
     Audio,
     /// A video.
     Video,
+    /// A reference document, such as a PDF or a table.
+    Document,
 }
 
 impl MediaKind {
@@ -34,13 +37,14 @@ impl MediaKind {
             Self::Image => "an image",
             Self::Audio => "audio",
             Self::Video => "a video",
+            Self::Document => "a document",
         }
     }
 }
 
-names!(MediaKind { Image: "image", Audio: "audio", Video: "video" });
+names!(MediaKind { Image: "image", Audio: "audio", Video: "video", Document: "document" });
 
-/// The location of the data of a [`Media`] or [`Document`].
+/// The location of the data of [`Media`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -76,7 +80,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// An image, audio or video.
+/// An image, audio, a video or a document.
 ///
 /// [`from_bytes`](Self::from_bytes) detects the MIME type of the bytes, or checks the given one.
 /// [`new`](Self::new), [`with_mime_type`](Self::with_mime_type) and deserialization check nothing.
@@ -85,7 +89,7 @@ impl fmt::Debug for Source {
 /// # use verbale::message::{Media, MediaKind};
 /// # fn main() -> Result<(), verbale::message::MessageError> {
 /// # let photo = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
-/// let receipt = Media::from_bytes(MediaKind::Image, photo, None)?.with_prompt_hint("the receipt");
+/// let receipt = Media::from_bytes(MediaKind::Image, photo, None)?.with_label("the receipt");
 /// assert_eq!(receipt.known_type().as_deref(), Some("image/png"));
 ///
 /// let error = Media::from_bytes(MediaKind::Image, photo, Some("image/jpeg")).unwrap_err();
@@ -93,25 +97,20 @@ impl fmt::Debug for Source {
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "Entries", into = "Entries")]
 pub struct Media {
-    #[serde(rename = "type")]
     pub(crate) kind: MediaKind,
-    #[serde(flatten)]
     pub(crate) source: Source,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub(crate) mime_type: Option<Text>,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub(crate) prompt_hint: Option<Text>,
+    pub(crate) label: Option<Text>,
     /// Entries that a newer version wrote.
-    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
 }
 
 impl Media {
     /// Creates media of a kind from a source, without any check.
     pub fn new(kind: MediaKind, source: Source) -> Self {
-        Self { kind, source, mime_type: None, prompt_hint: None, unknown: None }
+        Self { kind, source, mime_type: None, label: None, unknown: None }
     }
 
     /// Sets the MIME type, which is not checked.
@@ -121,10 +120,10 @@ impl Media {
         self
     }
 
-    /// Sets a label that names the media in the prompt, such as `the receipt`.
+    /// Sets the label that names the media in the prompt, such as `the receipt`. The label of a document is its title.
     #[must_use]
-    pub fn with_prompt_hint(mut self, hint: impl Into<Text>) -> Self {
-        self.prompt_hint = Some(hint.into());
+    pub fn with_label(mut self, label: impl Into<Text>) -> Self {
+        self.label = Some(label.into());
         self
     }
 
@@ -138,58 +137,9 @@ impl Media {
         &self.source
     }
 
-    /// Returns the label for the prompt, if any.
-    pub fn prompt_hint(&self) -> Option<&str> {
-        self.prompt_hint.as_deref()
-    }
-}
-
-/// A reference document.
-///
-/// [`from_bytes`](Self::from_bytes) and [`from_url`](Self::from_url) check it as those of [`Media`] do.
-/// [`new`](Self::new) and [`with_mime_type`](Self::with_mime_type) check nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Document {
-    #[serde(flatten)]
-    pub(crate) source: Source,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub(crate) title: Option<Text>,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub(crate) mime_type: Option<Text>,
-    /// Entries that a newer version wrote.
-    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
-    pub(crate) unknown: Option<Map>,
-}
-
-impl Document {
-    /// Creates a document from a source, without any check.
-    pub fn new(source: Source) -> Self {
-        Self { source, title: None, mime_type: None, unknown: None }
-    }
-
-    /// Sets the title.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<Text>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the MIME type, which is not checked.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<Text>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Returns the location of the data.
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
-    /// Returns the title, if any.
-    pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
+    /// Returns the label for the prompt, which is the title of a document, if any.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 }
 

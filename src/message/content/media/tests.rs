@@ -128,7 +128,10 @@ fn absent_type_is_detected() {
     assert_eq!(detected(MediaKind::Image, PNG).as_deref(), Some("image/png"));
     assert_eq!(detected(MediaKind::Audio, WAV).as_deref(), Some("audio/wav"));
     assert_eq!(detected(MediaKind::Video, MP4).as_deref(), Some("video/mp4"));
-    assert_eq!(Document::from_bytes(PDF, None).unwrap().mime_type.as_deref(), Some("application/pdf"));
+    assert_eq!(
+        Media::from_bytes(MediaKind::Document, PDF, None).unwrap().mime_type.as_deref(),
+        Some("application/pdf")
+    );
     assert_eq!(detected(MediaKind::Audio, MP4).as_deref(), Some("audio/mp4"));
     // Unknown bytes have no type. A signature of two bytes does not prove a type.
     assert_eq!(detected(MediaKind::Audio, b"\x7f\xff\xfe\x7f\0"), None);
@@ -141,35 +144,32 @@ fn absent_type_is_detected() {
 fn given_type_must_agree_with_the_bytes() {
     let docx = zip(&["[Content_Types].xml", "word/document.xml"]);
     for (kind, bytes, given) in [
-        (Some(MediaKind::Image), PNG, "image/png"),
-        (Some(MediaKind::Image), JPEG, "Image/JPG; q=1"),
-        (Some(MediaKind::Image), b"\x01\x02", "image/png"),
-        (Some(MediaKind::Audio), WAV, "audio/x-wav"),
-        (Some(MediaKind::Audio), MP4, "audio/mp4"),
-        (Some(MediaKind::Audio), b"\xff\xfb\x90", "audio/basic"),
-        (Some(MediaKind::Video), b"OggS\0\x02", "video/ogg"),
-        (Some(MediaKind::Image), b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "image/heic"),
-        (Some(MediaKind::Image), b"\0\0\x01\0\x01\0\x10\x10", "image/x-icon"),
-        (Some(MediaKind::Audio), b"ID3\x03\0\0\0\0\0\0", "audio/x-mpeg"),
-        (Some(MediaKind::Audio), b"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9", "audio/x-ms-wma"),
-        (Some(MediaKind::Video), b"RIFF\x24\0\0\0AVI LIST", "video/avi"),
-        (Some(MediaKind::Video), &ebml(b"\x84webm"), "video/x-matroska"),
-        (None, &zip(&["a"]), "application/x-zip-compressed"),
-        (None, b"a,b\n1,2", "text/csv"),
-        (None, b"# Terms", "text/markdown; charset=utf-8"),
-        (None, b"{}", "application/json"),
-        (None, b"caf\xe9", "text/plain"),
-        (None, &docx, DOCX),
-        (None, &docx, "application/zip"),
-        (None, &ole("Workbook"), "application/x-ole-storage"),
-        (None, &docx, "application/vnd.ms-word.document.macroEnabled.12"),
-        (None, &zip(&["a"]), XLSX),
-        (None, &ole("PowerPoint Document"), "application/vnd.ms-powerpoint"),
+        (MediaKind::Image, PNG, "image/png"),
+        (MediaKind::Image, JPEG, "Image/JPG; q=1"),
+        (MediaKind::Image, b"\x01\x02", "image/png"),
+        (MediaKind::Audio, WAV, "audio/x-wav"),
+        (MediaKind::Audio, MP4, "audio/mp4"),
+        (MediaKind::Audio, b"\xff\xfb\x90", "audio/basic"),
+        (MediaKind::Video, b"OggS\0\x02", "video/ogg"),
+        (MediaKind::Image, b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "image/heic"),
+        (MediaKind::Image, b"\0\0\x01\0\x01\0\x10\x10", "image/x-icon"),
+        (MediaKind::Audio, b"ID3\x03\0\0\0\0\0\0", "audio/x-mpeg"),
+        (MediaKind::Audio, b"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9", "audio/x-ms-wma"),
+        (MediaKind::Video, b"RIFF\x24\0\0\0AVI LIST", "video/avi"),
+        (MediaKind::Video, &ebml(b"\x84webm"), "video/x-matroska"),
+        (MediaKind::Document, &zip(&["a"]), "application/x-zip-compressed"),
+        (MediaKind::Document, b"a,b\n1,2", "text/csv"),
+        (MediaKind::Document, b"# Terms", "text/markdown; charset=utf-8"),
+        (MediaKind::Document, b"{}", "application/json"),
+        (MediaKind::Document, b"caf\xe9", "text/plain"),
+        (MediaKind::Document, &docx, DOCX),
+        (MediaKind::Document, &docx, "application/zip"),
+        (MediaKind::Document, &ole("Workbook"), "application/x-ole-storage"),
+        (MediaKind::Document, &docx, "application/vnd.ms-word.document.macroEnabled.12"),
+        (MediaKind::Document, &zip(&["a"]), XLSX),
+        (MediaKind::Document, &ole("PowerPoint Document"), "application/vnd.ms-powerpoint"),
     ] {
-        let made = match kind {
-            Some(kind) => Media::from_bytes(kind, bytes, Some(given)).map(|media| media.mime_type),
-            None => Document::from_bytes(bytes, Some(given)).map(|document| document.mime_type),
-        };
+        let made = Media::from_bytes(kind, bytes, Some(given)).map(|media| media.mime_type);
         assert_eq!(made, Ok(Some(given.into())), "{given}");
     }
     let contradicted = |given: &str, found: &str| {
@@ -177,7 +177,7 @@ fn given_type_must_agree_with_the_bytes() {
     };
     let other_kind = |kind: &str, mime_type: &str| format!("{kind} cannot be {mime_type}; add it as another kind");
     let media = |kind, bytes: &[u8], given| Media::from_bytes(kind, bytes, given).unwrap_err().to_string();
-    let document = |bytes: &[u8], given| Document::from_bytes(bytes, given).unwrap_err().to_string();
+    let document = |bytes: &[u8], given| Media::from_bytes(MediaKind::Document, bytes, given).unwrap_err().to_string();
     assert_eq!(media(MediaKind::Image, PNG, Some("image/jpeg")), contradicted("image/jpeg", "image/png"));
     assert_eq!(media(MediaKind::Image, PDF, None), other_kind("an image", "application/pdf"));
     assert_eq!(media(MediaKind::Image, PDF, Some("image/png")), contradicted("image/png", "application/pdf"));
@@ -204,8 +204,11 @@ fn url_is_kept_and_data_url_is_decoded() {
         Media::new(MediaKind::Image, Source::Url("https://example.com/receipt.png?token=secret".into()))
     );
     assert_eq!(image("data:;base64,iVBORw0KGgoAAAANSUhEUg==").unwrap().mime_type.as_deref(), Some("image/png"));
-    let text = Document::from_url("DATA:text/csv;charset=utf-8;BASE64,YSxi").unwrap();
-    assert_eq!(text, Document::new(Source::Bytes(b"a,b".as_slice().into())).with_mime_type("text/csv"));
+    let text = Media::from_url(MediaKind::Document, "DATA:text/csv;charset=utf-8;BASE64,YSxi").unwrap();
+    assert_eq!(
+        text,
+        Media::new(MediaKind::Document, Source::Bytes(b"a,b".as_slice().into())).with_mime_type("text/csv")
+    );
     let contradicted = image("data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUg==");
     assert!(contradicted.unwrap_err().to_string().starts_with("the bytes are image/png, not image/jpeg;"));
     for wrong in ["", "receipt.png", "https:", "//example.com", "https://exa mple.com", "1x:y"] {
@@ -230,8 +233,8 @@ fn known_type_prefers_the_bytes() {
         Some("image/jpeg")
     );
     assert_eq!(known(image(Source::Bytes(PDF.into())).with_mime_type("image/png")), None);
-    assert_eq!(Document::new(png()).with_mime_type("application/pdf").known_type(), None);
-    assert_eq!(Document::new(Source::ContentId("sha256:ab".into())).known_type(), None);
+    assert_eq!(Media::new(MediaKind::Document, png()).with_mime_type("application/pdf").known_type(), None);
+    assert_eq!(Media::new(MediaKind::Document, Source::ContentId("sha256:ab".into())).known_type(), None);
 }
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -260,18 +263,12 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_or_get_a_fitting_type(bytes in bytes(), given in given(), kind in 0..4usize) {
-        let kind = [Some(MediaKind::Image), Some(MediaKind::Audio), Some(MediaKind::Video), None][kind];
+        let kind = [MediaKind::Image, MediaKind::Audio, MediaKind::Video, MediaKind::Document][kind];
         let bytes: Arc<[u8]> = bytes.into();
-        let made = match kind {
-            Some(kind) => Media::from_bytes(kind, bytes.clone(), given.as_deref()).map(|media| {
-                let known = media.known_type();
-                (media.mime_type, known)
-            }),
-            None => Document::from_bytes(bytes.clone(), given.as_deref()).map(|document| {
-                let known = document.known_type();
-                (document.mime_type, known)
-            }),
-        };
+        let made = Media::from_bytes(kind, bytes.clone(), given.as_deref()).map(|media| {
+            let known = media.known_type();
+            (media.mime_type, known)
+        });
         let found = sniff(&bytes);
         match made {
             Err(error) => prop_assert!(!error.to_string().is_empty() && (bytes.is_empty() || given.is_some() || found.is_some())),
@@ -289,9 +286,9 @@ proptest! {
                 let class = essence.split_once('/').unwrap().0.to_owned();
                 let is_media = ["image", "audio", "video"].contains(&class.as_str());
                 match kind {
-                    Some(MediaKind::Image) => prop_assert_eq!(class, "image"),
-                    Some(_) => prop_assert!(["audio", "video"].contains(&class.as_str())),
-                    None => prop_assert!(!is_media || essence == "image/svg+xml"),
+                    MediaKind::Image => prop_assert_eq!(class, "image"),
+                    MediaKind::Audio | MediaKind::Video => prop_assert!(["audio", "video"].contains(&class.as_str())),
+                    MediaKind::Document => prop_assert!(!is_media || essence == "image/svg+xml"),
                 }
             }
         }
