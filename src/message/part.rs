@@ -19,7 +19,7 @@ use crate::message::{Confidence, Content, Message, MessageId, Number, Timing, Va
 /// # let mut manager = MessagesManager::<PlainMessage>::new().with_clock(std::sync::Arc::new(clock.clone()), std::sync::Arc::new(SystemIds));
 /// manager.add_user("Hi, there")?;
 /// clock.advance(99_000);
-/// let message = manager.add_user("are you there?")?.message().clone(); // merged
+/// let message = manager.add_user("are you there?")?.clone(); // merged
 /// let times: Vec<i64> = message.parts().map(|part| part.created_ms()).collect();
 /// assert_eq!(times, [1_744_815_823_058, 1_744_815_922_058]);
 /// # Ok(()) }

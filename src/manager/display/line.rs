@@ -18,7 +18,7 @@ impl Message {
     /// # fn main() -> Result<(), verbale::ManagerError> {
     /// let mut manager = MessagesManager::<PlainMessage>::new();
     /// let entry = manager.add_user("What is my balance?")?;
-    /// assert_eq!(entry.message().summary_line(), "0 [user] 'What is my balance?'");
+    /// assert_eq!(entry.summary_line(), "0 [user] 'What is my balance?'");
     /// # Ok(()) }
     /// ```
     pub fn summary_line(&self) -> String {
