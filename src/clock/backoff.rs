@@ -20,7 +20,7 @@ pub(crate) fn with_jitter(wait: Duration, randomness: &dyn Randomness) -> Durati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SeededRandomness;
+    use crate::clock::Seeded;
 
     #[test]
     fn wait_doubles_up_to_the_longest() {
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn jitter_takes_away_half_at_most() {
-        let randomness = SeededRandomness::from(7);
+        let randomness = Seeded::from(7);
         let wait = Duration::from_secs(1);
         let waits: Vec<Duration> = (0..100).map(|_| with_jitter(wait, &randomness)).collect();
         assert!(waits.iter().all(|with_jitter| (wait / 2..=wait).contains(with_jitter)));

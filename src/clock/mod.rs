@@ -5,15 +5,17 @@
 #[cfg(feature = "log")]
 mod backoff;
 mod moment;
+mod seeded;
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(feature = "log")]
 pub(crate) use backoff::{backoff, with_jitter};
 pub(crate) use moment::{Date, read_moment, write_moment};
+pub(crate) use seeded::Seeded;
 
 /// A source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync {
@@ -145,25 +147,9 @@ impl Randomness for SystemRandomness {
     }
 }
 
-/// Pseudorandom numbers from a seed.
-#[derive(Debug)]
-pub(crate) struct SeededRandomness(AtomicU64);
-
-/// Starts from this seed.
-impl From<u64> for SeededRandomness {
-    fn from(seed: u64) -> Self {
-        Self(AtomicU64::new(seed))
-    }
-}
-
-impl Randomness for SeededRandomness {
-    /// [SplitMix64](https://prng.di.unimi.it/splitmix64.c).
+impl Randomness for Seeded {
     fn next_u64(&self) -> u64 {
-        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.next_u64()
     }
 }
 
@@ -204,7 +190,7 @@ mod tests {
 
     #[test]
     fn seeded_numbers_match_the_reference_implementation() {
-        let numbers = SeededRandomness::from(1_234_567);
+        let numbers = Seeded::from(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| numbers.next_u64()).collect();
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }

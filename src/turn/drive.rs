@@ -16,7 +16,7 @@ use super::end::{TurnEnd, TurnFailure};
 use super::event::SpeechId;
 use super::spans;
 use super::tools::{finish_tools, run_tools};
-use crate::clock::{SeededRandomness, backoff, with_jitter};
+use crate::clock::{Seeded, backoff, with_jitter};
 use crate::log::CallId;
 
 /// Drives a turn from its beginning to its end. Nothing is sent before the future is polled.
@@ -124,7 +124,7 @@ fn is_worth_another_try(failure: &TurnFailure) -> bool {
 /// The waits between the attempts of a request.
 struct Backoff {
     failures: u32,
-    jitter: SeededRandomness,
+    jitter: Seeded,
 }
 
 impl Backoff {

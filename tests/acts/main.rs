@@ -17,7 +17,7 @@ mod line;
 mod naive;
 mod process;
 mod remembered;
-#[path = "../simulation/seeded.rs"]
+#[path = "../../src/clock/seeded.rs"]
 mod seeded;
 #[path = "../simulation/seeds.rs"]
 mod seeds;

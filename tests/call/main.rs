@@ -20,8 +20,11 @@ mod random;
 mod rebuild;
 mod retention;
 mod same_as_run;
-#[path = "../simulation/seeded.rs"]
+#[path = "../../src/clock/seeded.rs"]
 mod seeded;
+#[allow(dead_code, clippy::print_stdout, reason = "only the choice of seeds is needed")]
+#[path = "../simulation/seeds.rs"]
+mod seeds;
 mod silence;
 mod summaries;
 mod support;

@@ -16,18 +16,14 @@ use verbale::model::{
 use verbale::{Content, Message, MessageWrapper, Policy, Role, Summarizing, ToolCall, Value};
 
 use crate::seeded::Seeded;
+use crate::seeds;
 use crate::support::{START_MS, Scripted, Step, builder, pass, read};
 
 const SEQUENCES: u64 = 4_000;
 
-/// `VERBALE_SEED` is the first seed and `VERBALE_SEEDS` the number of seeds. Set only the first to repeat one sequence.
 #[test]
 fn random_events_lose_no_words() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let (first, count) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
-    let count = count.unwrap_or(if first.is_some() { 1 } else { SEQUENCES });
-    let first = first.unwrap_or(0);
-    let seeds = first..first + count;
+    let seeds = seeds::chosen(SEQUENCES);
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     std::thread::scope(|scope| {
         for first in 0..threads {

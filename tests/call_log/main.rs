@@ -8,7 +8,7 @@ mod emulators;
 mod history;
 mod offloading;
 mod old_items;
-#[path = "../simulation/seeded.rs"]
+#[path = "../../src/clock/seeded.rs"]
 mod seeded;
 mod support;
 mod takeover;

@@ -11,7 +11,7 @@ mod acts;
 mod home;
 mod life;
 mod owner;
-#[path = "../simulation/seeded.rs"]
+#[path = "../../src/clock/seeded.rs"]
 mod seeded;
 mod server;
 mod takeovers;

@@ -4,6 +4,7 @@
 //! Other tests include this file with `#[path]`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +35,15 @@ pub fn live(runtime: &Runtime, history: impl Future<Output = ()>) -> Option<Stri
     Some(text.unwrap_or("?").to_owned())
 }
 
+/// Returns the seeds that the variables choose, or the first `seeds`.
+pub fn chosen(seeds: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let (first, count) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
+    let count = count.unwrap_or(if first.is_some() { 1 } else { seeds });
+    let first = first.unwrap_or(0);
+    first..first + count
+}
+
 /// Follows the histories of all seeds, in parallel, and panics if one fails. `follow` returns why a history failed, and
 /// `test` is the test in `cargo test --test …`.
 ///
@@ -43,14 +53,13 @@ pub fn follow_all<H: History>(
     seeds: u64,
     follow: impl Fn(u64) -> (H, Option<String>) + Sync,
 ) -> Option<BTreeMap<String, u64>> {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let (first, count) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
-    let (first, count) = (first.unwrap_or(0), count.unwrap_or(if first.is_some() { 1 } else { seeds }));
+    let Range { start: first, end } = chosen(seeds);
+    let count = end - first;
     let next = AtomicU64::new(first);
     let (tally, failed) = (Mutex::new(BTreeMap::<String, u64>::new()), Mutex::new(BTreeMap::new()));
     let follow_some = || loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= first + count {
+        if seed >= end {
             return;
         }
         let (history, failure) = follow(seed);

@@ -13,6 +13,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a benchmark")]
 
 mod alone;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/program/server.rs"]
+mod server;
 mod socket;
 
 use std::path::Path;
@@ -24,6 +27,8 @@ use verbale::Role;
 use verbale::dynamodb::DynamoLog;
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog};
+
+use server::Server;
 
 /// The table of `--log embedded:DIR`.
 const TABLE: &str = "verbale";
@@ -51,14 +56,16 @@ async fn compare(calls: u32, turns: u32) {
     let (_opened, times) = play(opened, turns).await;
     row("the library alone", &times, resident_bytes("self").saturating_sub(before), calls);
 
-    let mut server = socket::Server::start(folder.path(), calls);
+    let arguments = ["--log", "embedded:served", "--max-calls", &calls.to_string()];
+    let server = Server::start(folder.path(), &arguments);
+    let process = server.child.id().to_string();
     let mut opened = Vec::new();
-    let before = resident_bytes(&server.id());
+    let before = resident_bytes(&process);
     for number in 0..calls {
-        opened.push(server.open(number).await);
+        opened.push(socket::open(&server, number).await);
     }
     let (opened, times) = play(opened, turns).await;
-    row("verbale serve", &times, resident_bytes(&server.id()).saturating_sub(before), calls);
+    row("verbale serve", &times, resident_bytes(&process).saturating_sub(before), calls);
 
     let mut leaving = JoinSet::new();
     for mut call in opened {
@@ -66,9 +73,9 @@ async fn compare(calls: u32, turns: u32) {
     }
     sleep(EVERY / 2).await;
     let stopped = Instant::now();
-    server.terminate();
+    server.begin_terminate();
     let said: Vec<(String, Vec<String>)> = leaving.join_all().await;
-    assert!(server.has_ended_well());
+    server.ended();
     let lost = lost(&folder.path().join("served"), &said).await;
     let sentences: usize = said.iter().map(|(_, said)| said.len()).sum();
     println!(

@@ -1,8 +1,5 @@
-//! A server in a process of its own, and calls over its sockets.
+//! Calls over the sockets of a server.
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -12,61 +9,17 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use crate::server::Server;
 use crate::{Call, words};
 
-/// A running server. It is killed when it is dropped.
-pub struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    pub fn start(folder: &Path, calls: u32) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_verbale"));
-        command.args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "embedded:served",
-            "--max-calls",
-            &calls.to_string(),
-        ]);
-        let mut child = command.current_dir(folder).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
-        Self { child, address }
-    }
-
-    pub fn id(&self) -> String {
-        self.child.id().to_string()
-    }
-
-    /// Opens a call.
-    pub async fn open(&self, number: u32) -> SocketCall {
-        let id = format!("served-{number}");
-        let (socket, _) = connect_async(format!("ws://{}/v1/calls/{id}/socket", self.address)).await.unwrap();
-        let mut call = SocketCall { id, socket, sent: 0 };
-        call.send(json!({ "type": "start" })).await;
-        assert_eq!(call.receive().await.unwrap()["type"], "started");
-        call
-    }
-
-    pub fn terminate(&self) {
-        assert!(Command::new("kill").args(["-TERM", &self.id()]).status().unwrap().success());
-    }
-
-    pub fn has_ended_well(&mut self) -> bool {
-        self.child.wait().unwrap().success()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Opens a call at a server.
+pub async fn open(server: &Server, number: u32) -> SocketCall {
+    let id = format!("served-{number}");
+    let (socket, _) = connect_async(format!("ws://{}/v1/calls/{id}/socket", server.address)).await.unwrap();
+    let mut call = SocketCall { id, socket, sent: 0 };
+    call.send(json!({ "type": "start" })).await;
+    assert_eq!(call.receive().await.unwrap()["type"], "started");
+    call
 }
 
 pub struct SocketCall {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use verbale::call::{CallHost, CallSettings, Closed, Drained};
 use verbale::clock::{Clock, SystemClock};
-use verbale::conversation::{ConversationError, ConversationErrorKind};
+use verbale::conversation::{Conversation, ConversationError, ConversationErrorKind};
 use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter, Tenant};
 use verbale::message::Map;
 
@@ -85,6 +85,12 @@ impl Calls {
 
     pub fn get(&self, call_id: &CallId) -> Option<Arc<LiveCall>> {
         self.live().get(call_id).cloned()
+    }
+
+    /// Returns the conversation of a live call or an open chat.
+    pub fn conversation(&self, call_id: &CallId) -> Option<Conversation> {
+        let live = self.get(call_id).map(|call| call.session.conversation().clone());
+        live.or_else(|| self.chats.get(call_id))
     }
 
     /// Returns the ids of the live calls and of the open chats.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
-use verbale::log::{CallQuery, Cursor, Day, Tenant};
+use verbale::log::{CallQuery, Tenant};
 
 use super::Server;
 use super::auth::Scope;
@@ -21,7 +21,7 @@ use super::chat;
 use super::error::ApiError;
 use super::limits::{self, MAX_BODY, MAX_MESSAGE};
 use super::protocol::Start;
-use super::request::{Answer, Body, body, call_id};
+use super::request::{self, Answer, Body, body, call_id, cursor};
 use super::{admin, edits, modality, openapi, pages, reads, socket, telemetry, twilio};
 
 /// Returns the routes, and the document about them.
@@ -87,10 +87,7 @@ async fn healthy() -> &'static str {
     security(()),
 )]
 async fn ready(State(server): State<Arc<Server>>) -> Response {
-    match server.is_draining() {
-        true => ApiError::busy("the server is stopping").into_response(),
-        false => "ok\n".into_response(),
-    }
+    server.check_running("the server is stopping").map(|()| "ok\n").into_response()
 }
 
 /// Opens the socket of a call.
@@ -110,9 +107,7 @@ async fn connect(
 ) -> Answer {
     let call_id = call_id(&id)?;
     server.access.check_socket(&call_id, &uri, &headers)?;
-    if server.is_draining() {
-        return Err(ApiError::busy("the server is stopping; connect to another one"));
-    }
+    server.check_running("the server is stopping; connect to another one")?;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE);
     Ok(upgrade.on_upgrade(move |socket| socket::serve(socket, server, call_id)))
 }
@@ -147,9 +142,7 @@ async fn open(
 ) -> Answer {
     server.access.check(Scope::Call, &headers)?;
     let start = body(given, "the body is not that of `start`, without its type")?;
-    if server.is_draining() {
-        return Err(ApiError::busy("the server is stopping; open the call at another one"));
-    }
+    server.check_running("the server is stopping; open the call at another one")?;
     let opened = server.calls.open(&call_id(&id)?, &start).await?;
     let answer = json!({ "call": id, "instance": opened.call.instance, "is_resumed": opened.is_resumed });
     Ok((StatusCode::CREATED, Json(answer)).into_response())
@@ -211,14 +204,10 @@ async fn list(State(server): State<Arc<Server>>, Query(listing): Query<Listing>,
         let ids: Vec<String> = server.calls.ids().iter().map(ToString::to_string).collect();
         return Ok(Json(json!({ "live": ids })).into_response());
     };
-    let day: Day = day.parse().map_err(|_| ApiError::invalid("a day is written as 2025-10-20"))?;
     let tenant = listing.tenant.map(Tenant::new).transpose()?;
-    let mut query = CallQuery::of_day(day).with_tenant(tenant).with_limit(listing.limit.unwrap_or(100));
-    if let Some(after) = listing.after {
-        let after: Cursor = after.parse().map_err(|_| ApiError::invalid("the cursor is not one of a list"))?;
-        query = query.with_after(after);
-    }
-    let page = server.log.list_calls(&query).await?;
+    let after = listing.after.map(|after| cursor(&after)).transpose()?;
+    let query = CallQuery::of_day(request::day(&day)?).with_tenant(tenant).with_limit(listing.limit.unwrap_or(100));
+    let page = server.log.list_calls(&query.with_after(after)).await?;
     let calls: Vec<Value> = page
         .calls
         .iter()

@@ -56,6 +56,7 @@ pub use arguments::Arguments;
 use arguments::read;
 use auth::Access;
 use calls::Calls;
+use error::ApiError;
 use limits::Limits;
 use models::Models;
 use pages::Pages;
@@ -113,6 +114,11 @@ impl Server {
 
     fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Returns this refusal as an error if the server is stopping.
+    fn check_running(&self, refusal: &str) -> Result<(), ApiError> {
+        if self.is_draining() { Err(ApiError::busy(refusal)) } else { Ok(()) }
     }
 }
 

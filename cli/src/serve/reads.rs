@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use utoipa::IntoParams;
 use verbale::conversation::Conversation;
 use verbale::log::{CallId, LoggedCall};
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
+use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, Record};
 
 use super::Server;
 use super::auth::Scope;
@@ -52,7 +52,7 @@ pub async fn messages(State(server): State<Arc<Server>>, Path(id): Id, headers: 
 )]
 pub async fn memory(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let Found { conversation, .. } = find(&server, &id).await?;
+    let conversation = find(&server, &call_id(&id)?).await?;
     let facts: Vec<Value> =
         conversation.facts().iter().map(|fact| json!({ "name": fact.slot(), "value": fact.value() })).collect();
     let untold: Vec<Value> = conversation
@@ -100,18 +100,16 @@ pub async fn metrics(State(server): State<Arc<Server>>, Path(id): Id, headers: H
 )]
 pub async fn turns(State(server): State<Arc<Server>>, Path(id): Id, headers: HeaderMap) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let turns: Vec<Value> = find(&server, &id)
-        .await?
-        .read_all(&server, |manager| {
-            let messages = manager.meta_messages().iter().map(MessageWrapper::message);
-            let turns = messages.filter_map(|message| Some((message, message.metadata().turn()?)));
-            turns
-            .map(|(message, turn)| {
-                json!({ "message": message.id().to_string(), "seq": message.position().seq(), "turn": turn })
-            })
-            .collect()
-        })
-        .await?;
+    let conversation = find(&server, &call_id(&id)?).await?;
+    let turns: Vec<Value> = read_all(&server, &conversation, |manager| {
+        let messages = manager.meta_messages().iter().map(MessageWrapper::message);
+        let turns = messages.filter_map(|message| Some((message, message.metadata().turn()?)));
+        let turn = |(message, turn): (&Message, _)| {
+            json!({ "message": message.id().to_string(), "seq": message.position().seq(), "turn": turn })
+        };
+        turns.map(turn).collect()
+    })
+    .await?;
     Ok(Json(json!({ "call": id, "turns": turns })).into_response())
 }
 
@@ -137,11 +135,10 @@ pub async fn prompt(
     headers: HeaderMap,
 ) -> Answer {
     server.access.check(Scope::Read, &headers)?;
-    let found = find(&server, &id).await?;
-    let turns = found.read_all(&server, Turns::of).await?;
+    let conversation = find(&server, &call_id(&id)?).await?;
+    let turns = read_all(&server, &conversation, Turns::of).await?;
     let sent = turns.requests().filter(|sent| asked.turn.is_none_or(|turn| sent.turn.number == turn)).last();
-    let rebuilt =
-        sent.and_then(|sent| Some((sent.turn.number, sent.sent_ms, found.conversation.prompt_at(sent.sent_ms)?)));
+    let rebuilt = sent.and_then(|sent| Some((sent.turn.number, sent.sent_ms, conversation.prompt_at(sent.sent_ms)?)));
     let Some((turn, sent_ms, (prompt, is_same))) = rebuilt else {
         return Err(ApiError::new(StatusCode::NOT_FOUND, "the call has no request of that turn in memory"));
     };
@@ -153,33 +150,24 @@ pub async fn prompt(
     Ok(Json(answer).into_response())
 }
 
-/// A call, live or from the log.
-struct Found {
-    conversation: Conversation,
-    is_live: bool,
-}
-
-impl Found {
-    /// Reads all messages. Those that a live call no longer has in memory come from the log.
-    async fn read_all<T>(
-        &self,
-        server: &Server,
-        read: impl FnOnce(&MessagesManager<PlainMessage>) -> T,
-    ) -> Result<T, ApiError> {
-        match self.is_live {
-            true => Ok(read(&self.conversation.whole(&*server.log).await?)),
-            false => Ok(self.conversation.read(read)),
-        }
+/// Returns a call or a chat: the one that is open here, or what the log has of it.
+pub async fn find(server: &Server, call_id: &CallId) -> Result<Conversation, ApiError> {
+    match server.calls.conversation(call_id) {
+        Some(conversation) => Ok(conversation),
+        None => Ok(Conversation::from_manager(call_id.clone(), stored(server, call_id).await?.restore())),
     }
 }
 
-async fn find(server: &Server, id: &str) -> Result<Found, ApiError> {
-    let call_id = call_id(id)?;
-    if let Some(call) = server.calls.get(&call_id) {
-        return Ok(Found { conversation: call.session.conversation().clone(), is_live: true });
+/// Reads all messages of a call. Those that have left memory come from the log.
+pub async fn read_all<T>(
+    server: &Server,
+    conversation: &Conversation,
+    read: impl FnOnce(&MessagesManager<PlainMessage>) -> T,
+) -> Result<T, ApiError> {
+    match conversation.read(MessagesManager::pruned) {
+        0 => Ok(conversation.read(read)),
+        _ => Ok(read(&conversation.whole(&*server.log).await?)),
     }
-    let call = stored(server, &call_id).await?;
-    Ok(Found { conversation: Conversation::from_manager(call_id, call.restore()), is_live: false })
 }
 
 /// Reads a call from the log.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::response::Response;
-use verbale::log::CallId;
+use verbale::log::{CallId, Cursor, Day};
 
 use super::Server;
 use super::error::ApiError;
@@ -32,4 +32,14 @@ pub fn live(server: &Server, id: &str) -> Result<Arc<LiveCall>, ApiError> {
 /// Reads the id of a call.
 pub fn call_id(id: &str) -> Result<CallId, ApiError> {
     CallId::new(id).map_err(ApiError::invalid)
+}
+
+/// Reads a day of a list.
+pub fn day(text: &str) -> Result<Day, ApiError> {
+    text.parse().map_err(|_| ApiError::invalid("a day is written as 2025-10-20"))
+}
+
+/// Reads where a page of a list begins.
+pub fn cursor(text: &str) -> Result<Cursor, ApiError> {
+    text.parse().map_err(|_| ApiError::invalid("the cursor is not one of a list"))
 }

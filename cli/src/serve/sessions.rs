@@ -36,7 +36,7 @@ impl Sessions {
         {
             all.remove(&oldest);
         }
-        all.insert(Sha256::digest(&id).into(), now + LASTS);
+        all.insert(digest(&id), now + LASTS);
         Ok(id)
     }
 

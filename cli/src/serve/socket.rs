@@ -66,12 +66,16 @@ pub async fn serve(mut socket: WebSocket, server: Arc<Server>, call_id: CallId) 
         End::Replaced => connection.close(REPLACED, "the call has another connection").await,
         End::Disconnected => {
             drop((connection, open));
-            let is_late = timeout(server.grace, is_replaced(&mut newest, number)).await.is_err();
-            if is_late {
-                // Fails if the log cannot store the end. It stays in the writer.
-                let _ = server.calls.close(&call_id, "connection lost").await;
-            }
+            wait_for_next(&server, &call_id, &mut newest, number).await;
         }
+    }
+}
+
+/// Waits for the next connection of a call whose connection was lost, and closes the call if none comes in time.
+pub async fn wait_for_next(server: &Server, call_id: &CallId, newest: &mut watch::Receiver<u64>, number: u64) {
+    if timeout(server.grace, is_replaced(newest, number)).await.is_err() {
+        // Fails if the log cannot store the end. It stays in the writer.
+        let _ = server.calls.close(call_id, "connection lost").await;
     }
 }
 

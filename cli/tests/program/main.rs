@@ -14,7 +14,7 @@ mod phone;
 mod prompt;
 mod report;
 mod security;
-#[path = "../../../tests/simulation/seeded.rs"]
+#[path = "../../../src/clock/seeded.rs"]
 mod seeded;
 mod serve;
 mod server;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::process::Command;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -268,7 +267,7 @@ async fn client_that_connects_again_gets_what_it_missed() {
 #[tokio::test]
 async fn server_that_stops_hands_its_calls_over() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = Server::start(folder.path(), &["--log", "embedded:db"]);
+    let server = Server::start(folder.path(), &["--log", "embedded:db"]);
     let mut client = Client::new("one");
     client.connect(&server).await;
     client.send(json!({ "type": "caller_said", "text": "Hello." })).await;
@@ -279,15 +278,14 @@ async fn server_that_stops_hands_its_calls_over() {
             break;
         }
     }
-    let id = server.child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    server.begin_terminate();
     let mut ended = Value::Null;
     while let Some(message) = client.receive().await {
         ended = message;
     }
     assert_eq!((ended["type"].as_str(), ended["is_resumable"].as_bool()), (Some("ended"), Some(true)), "{ended}");
     assert!(client.unstored.values().all(|message| message["type"] != "caller_said"), "the log has the words");
-    assert!(server.child.wait().unwrap().success());
+    server.ended();
     let next = Server::start(folder.path(), &["--log", "embedded:db"]);
     assert_eq!(client.connect(&next).await["is_resumed"], true);
     client.send(json!({ "type": "caller_said", "text": "Are you back?" })).await;
@@ -306,8 +304,7 @@ async fn server_that_stops_hands_its_calls_over() {
 #[tokio::test]
 async fn what_a_stopping_server_calls_stored_is_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = Server::start(folder.path(), &["--log", "embedded:db"]);
-    let id = server.child.id().to_string();
+    let server = Server::start(folder.path(), &["--log", "embedded:db"]);
     let words = |number: u32| format!("This is sentence {number}.");
     let mut calls = tokio::task::JoinSet::new();
     for call in 0..8 {
@@ -328,9 +325,9 @@ async fn what_a_stopping_server_calls_stored_is_in_the_log() {
         });
     }
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    server.begin_terminate();
     let clients = calls.join_all().await;
-    assert!(server.child.wait().unwrap().success());
+    server.ended();
     let next = Server::start(folder.path(), &["--log", "embedded:db"]);
     for client in clients {
         let (status, body) = next.request("GET", &format!("/v1/calls/{}", client.call), "", "");

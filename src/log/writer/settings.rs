@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Durability;
-use crate::clock::{Randomness, SeededRandomness, SystemRandomness, backoff, with_jitter};
+use crate::clock::{Randomness, Seeded, SystemRandomness, backoff, with_jitter};
 use crate::log::redaction::Redactors;
 use crate::log::{Redactor, Spool};
 
@@ -170,7 +170,7 @@ impl WriterSettings {
     /// By default, the operating system provides it.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
-        self.randomness = Arc::new(SeededRandomness::from(seed));
+        self.randomness = Arc::new(Seeded::from(seed));
         self
     }
 }

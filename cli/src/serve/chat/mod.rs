@@ -50,9 +50,7 @@ pub async fn complete(State(server): State<Arc<Server>>, headers: HeaderMap, giv
 async fn answer(server: Arc<Server>, headers: HeaderMap, given: Body<ChatRequest>) -> Answer {
     server.access.check(Scope::Call, &headers)?;
     let request = body(given, "the body is not that of OpenAI's chat completions")?;
-    if server.is_draining() {
-        return Err(ApiError::busy("the server is stopping; ask another one"));
-    }
+    server.check_running("the server is stopping; ask another one")?;
     let call_id = request.call_id(&headers)?;
     let is_stream = request.stream == Some(true);
     let form = Form {

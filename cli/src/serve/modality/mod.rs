@@ -94,9 +94,7 @@ pub async fn scheduled(State(server): State<Arc<Server>>, headers: HeaderMap, gi
     if at_ms <= now_ms {
         return apply(&server, data, Some(at_ms)).await;
     }
-    if server.is_draining() {
-        return Err(ApiError::busy("the server is stopping"));
-    }
+    server.check_running("the server is stopping")?;
     // A message that cannot be added is refused now.
     let message = Message::read(data, at_ms)?;
     let event_id = super::unique_id(now_ms);
@@ -122,9 +120,7 @@ pub async fn pending(State(server): State<Arc<Server>>, headers: HeaderMap) -> A
 /// Adds the message of an event. Its time is that of the message, or this one, or now.
 async fn apply(server: &Server, data: Value, at_ms: Option<i64>) -> Answer {
     let message = Message::read(data, at_ms.unwrap_or_else(|| SystemClock.now_ms()))?;
-    if server.is_draining() {
-        return Err(ApiError::busy("the server is stopping; submit the message to another one"));
-    }
+    server.check_running("the server is stopping; submit the message to another one")?;
     let answer = message.json.clone();
     let is_stored = server.calls.submit(&message).await?.is_stored().await;
     // Without the log, the message is in the spool or in memory.

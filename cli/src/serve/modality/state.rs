@@ -20,7 +20,7 @@ use super::schedule::{moment, read_moment};
 use crate::serve::Server;
 use crate::serve::auth::Scope;
 use crate::serve::error::ApiError;
-use crate::serve::reads::stored;
+use crate::serve::reads::{find, read_all};
 use crate::serve::request::{Answer, Body, body, call_id};
 
 #[derive(Deserialize, ToSchema)]
@@ -102,15 +102,8 @@ impl Query {
 
 /// Returns all messages of a conversation, open or from the log. There may be none.
 async fn whole(server: &Server, call_id: &CallId) -> Result<Option<MessagesManager<PlainMessage>>, ApiError> {
-    let live = server.calls.get(call_id).map(|call| call.session.conversation().clone());
-    if let Some(conversation) = live.or_else(|| server.calls.chats.get(call_id)) {
-        return match conversation.read(|manager| (manager.pruned() == 0).then(|| manager.clone())) {
-            Some(manager) => Ok(Some(manager)),
-            None => Ok(Some(conversation.whole(&*server.log).await?)),
-        };
-    }
-    match stored(server, call_id).await {
-        Ok(call) => Ok(Some(call.restore())),
+    match find(server, call_id).await {
+        Ok(conversation) => Ok(Some(read_all(server, &conversation, MessagesManager::clone).await?)),
         Err(error) if error.is_no_call() => Ok(None),
         Err(error) => Err(error),
     }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use verbale::log::{CallHeader, CallId, Durability, LoggedCall};
-use verbale::{LastMessage, MessagesManager, Record};
+use verbale::{LastMessage, Record};
 
 use super::events::Followed;
 use super::{NoPage, check, encoded, events, headers, served};
@@ -108,15 +108,14 @@ pub fn log_of(live: &LiveCall) -> String {
     if conversation.not_logged().is_some() {
         return "nothing more is logged: another server has the call, or it was erased".to_owned();
     }
-    let (new, waiting) = conversation.read(|manager: &MessagesManager<_>| {
-        (manager.new_changes(LastMessage::Include).len(), manager.changes(LastMessage::Include).len())
-    });
-    // The manager learns only with the next change what was stored.
+    let has_new = || conversation.read(|manager| !manager.new_changes(LastMessage::Include).is_empty());
     let place = match conversation.log_level() {
-        None | Some(Durability::Stored) if new == 0 => return "everything is stored".to_owned(),
+        None | Some(Durability::Stored) if !has_new() => return "everything is stored".to_owned(),
         Some(Durability::Spooled) => "the spool",
         _ => "memory",
     };
+    // The manager learns only with the next change what was stored.
+    let waiting = conversation.read(|manager| manager.changes(LastMessage::Include).len());
     format!("up to {} in {place}", count(waiting.max(1) as u64, "message"))
 }
 

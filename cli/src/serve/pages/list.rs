@@ -19,7 +19,7 @@ use crate::html::{Follow, Served};
 use crate::serve::Server;
 use crate::serve::error::ApiError;
 use crate::serve::live::LiveCall;
-use crate::serve::request::Answer;
+use crate::serve::request::{self, Answer};
 use crate::text::{count, visible};
 use crate::time::{lasting, utc};
 
@@ -124,12 +124,11 @@ pub async fn events(State(server): State<Arc<Server>>, headers: HeaderMap) -> An
 
 fn asked(Listing { day, tenant, after }: Listing) -> Result<Asked, ApiError> {
     let day = match day {
-        Some(day) => day.parse().map_err(|_| ApiError::invalid("a day is written as 2025-10-20"))?,
+        Some(day) => request::day(&day)?,
         None => Day::of_ms(SystemClock.now_ms()),
     };
     let tenant = tenant.filter(|tenant| !tenant.is_empty()).map(verbale::log::Tenant::new).transpose()?;
-    let after = after.map(|after| after.parse()).transpose();
-    let after = after.map_err(|_| ApiError::invalid("the cursor is not one of a list"))?;
+    let after = after.map(|after| request::cursor(&after)).transpose()?;
     Ok(Asked { day, tenant, after })
 }
 

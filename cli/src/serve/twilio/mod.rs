@@ -148,10 +148,8 @@ type Given = Result<Form<Parameters>, FormRejection>;
 pub async fn voice(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap, given: Given) -> Answer {
     let form = parameters(given)?;
     let twilio = server.twilio(|urls| urls.of_request(path(&uri)), &headers, &form)?;
-    if server.is_draining() {
-        // Twilio tries the fallback URL of the number then.
-        return Err(ApiError::busy("the server is stopping"));
-    }
+    // Twilio tries the fallback URL of the number then.
+    server.check_running("the server is stopping")?;
     Ok(twilio.connect(0))
 }
 
@@ -195,9 +193,7 @@ pub async fn connect(
     upgrade: WebSocketUpgrade,
 ) -> Answer {
     server.twilio(|urls| urls.of_socket(path(&uri)), &headers, &Vec::new())?;
-    if server.is_draining() {
-        return Err(ApiError::busy("the server is stopping"));
-    }
+    server.check_running("the server is stopping")?;
     Ok(upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| relay::serve(socket, server)))
 }
 

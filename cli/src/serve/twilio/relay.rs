@@ -21,7 +21,7 @@ use super::twiml::HANDED_OVER;
 use crate::serve::calls::Opened;
 use crate::serve::live::LiveCall;
 use crate::serve::protocol::ClientEvent;
-use crate::serve::socket::{TIMEOUT, is_replaced};
+use crate::serve::socket::{TIMEOUT, is_replaced, wait_for_next};
 use crate::serve::{OpenSocket, Server};
 
 /// How long the connection before may take to let go of a call.
@@ -100,11 +100,7 @@ pub async fn serve(mut socket: WebSocket, server: Arc<Server>) {
         End::Disconnected => {
             connection.lost().await;
             drop((connection, line, open));
-            let is_late = timeout(server.grace, is_replaced(&mut newest, number)).await.is_err();
-            if is_late {
-                // Fails if the log cannot store the end. It stays in the writer.
-                let _ = server.calls.close(&call_id, "connection lost").await;
-            }
+            wait_for_next(&server, &call_id, &mut newest, number).await;
         }
     }
 }

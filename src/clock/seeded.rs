@@ -1,12 +1,12 @@
 //! [`Seeded`]: numbers that are the same in every run.
 //!
-//! Other tests include this file with `#[path]`.
+//! Tests include this file with `#[path]`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A SplitMix64 generator that tasks can share.
+/// A [SplitMix64](https://prng.di.unimi.it/splitmix64.c) generator that tasks can share.
 #[derive(Debug)]
-pub struct Seeded(AtomicU64);
+pub(crate) struct Seeded(AtomicU64);
 
 /// Starts from this seed.
 impl From<u64> for Seeded {
@@ -16,7 +16,8 @@ impl From<u64> for Seeded {
 }
 
 impl Seeded {
-    pub fn next_u64(&self) -> u64 {
+    /// Returns the next number.
+    pub(crate) fn next_u64(&self) -> u64 {
         const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
