@@ -76,7 +76,7 @@ async fn put_each(client: Client, items: Vec<Item>) {
 
 async fn through_writer(words: &Words, parallel: usize) -> f64 {
     let log = Arc::new(DynamoLog::new(crate::new_client().await));
-    let settings = WriterSettings::default().with_parallel(parallel).with_linger(Duration::ZERO);
+    let settings = WriterSettings::default().with_parallel(parallel, 25).with_linger(Duration::ZERO);
     let (writer, task) = LogWriter::new(log, settings);
     let task = tokio::spawn(task);
     let mut calls = calls(words);

@@ -131,7 +131,7 @@ fn real(load: Load, is_on_disk: bool) {
             if is_on_disk { EmbeddedDynamo::open(directory.path()) } else { EmbeddedDynamo::in_memory() }.unwrap();
         create_table(&dynamo.client(), "verbale").await.unwrap();
         // The embedded database serves one request at a time, so more concurrency would not help.
-        let settings = WriterSettings::default().with_parallel(8);
+        let settings = WriterSettings::default().with_parallel(8, 25);
         let world = world(load, DynamoLog::new(dynamo.client()), settings, |_| {});
         watched(&world, load.lasts / 10).await;
     });

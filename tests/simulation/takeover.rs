@@ -16,6 +16,7 @@ use super::LAYOUT;
 use crate::dynamo::{Death, Dynamo, Fault, FaultPlan, Scope, Window};
 use crate::log;
 use crate::support::{START_MS, call};
+use crate::take_dead_letters;
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -180,7 +181,7 @@ async fn kill(killed: Killed) -> bool {
         let began = Instant::now();
         assert_stores_more(&dynamo, &call, &mut manager, 1).await;
         assert!(is_killed || began.elapsed() < Duration::from_secs(3), "{killed:?}: the call was not released");
-        assert_eq!(owner.writer.take_dead_letters().await.unwrap().len(), 1, "{killed:?}");
+        assert_eq!(take_dead_letters(&owner.writer).await.unwrap().len(), 1, "{killed:?}");
     }
     call.flush(SOON).await;
     call.acknowledge(&mut manager);
@@ -321,7 +322,7 @@ async fn records_that_meet_a_fence_are_held() {
     assert!(stored(&dynamo).await == manager);
     let header = log_of(&dynamo).read_header(&self::call("CA1")).await.unwrap().unwrap();
     assert_eq!(header.call_end().map(|end| &*end.reason), Some("hangup"));
-    assert!(owner.writer.take_dead_letters().await.unwrap().is_empty());
+    assert!(take_dead_letters(&owner.writer).await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -446,7 +447,7 @@ async fn replayed_after(number: usize) -> bool {
     assert!(resumed == manager, "{number}: {} messages", resumed.meta_messages().len());
     dynamo.settle().await;
     assert_writes_on(&dynamo, &new, &mut resumed).await;
-    assert!(restarted.writer.take_dead_letters().await.unwrap().is_empty());
+    assert!(take_dead_letters(&restarted.writer).await.unwrap().is_empty());
     true
 }
 

@@ -13,18 +13,6 @@ use crate::message::Record;
 const MAX_FROM_SPOOL: usize = 1_000;
 
 impl LogWriter {
-    /// Removes and returns the dead letters: all of those in memory, and up to 1,000 of those in the spool. Repeat this
-    /// until it returns none.
-    ///
-    /// If the task has ended, dead letters stay in the spool, and the next call returns them again.
-    ///
-    /// Returns an error if the spool cannot be read. Then no dead letter is removed.
-    pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, LogError> {
-        let letters = self.dead_letters(None).await?;
-        self.discard_dead_letters(&letters);
-        Ok(letters)
-    }
-
     /// Returns the dead letters of one call, or of all calls. Of all calls, it returns at most 1,000 from the spool.
     ///
     /// A dead letter does not block its call: later records are stored, and the call can be resumed without it.

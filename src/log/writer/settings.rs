@@ -102,10 +102,11 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how many calls are written concurrently; 64 by default.
+    /// Sets how many calls are written concurrently, and how many records of a call are written, one after the other,
+    /// before the writer continues with another call; 64 calls and 25 records by default.
     #[must_use]
-    pub fn with_parallel(mut self, parallel: usize) -> Self {
-        self.parallel = parallel;
+    pub fn with_parallel(mut self, calls: usize, records: usize) -> Self {
+        (self.parallel, self.batch) = (calls, records);
         self
     }
 
@@ -144,14 +145,6 @@ impl WriterSettings {
     #[must_use]
     pub fn with_takeover_after(mut self, silence: Duration) -> Self {
         self.takeover_after = Some(silence);
-        self
-    }
-
-    /// Sets how many records of a call are written, one after the other, before the writer continues with another call; 25
-    /// by default.
-    #[must_use]
-    pub fn with_batch(mut self, batch: usize) -> Self {
-        self.batch = batch;
         self
     }
 

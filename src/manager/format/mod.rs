@@ -38,9 +38,6 @@ pub struct Format {
     closing: Cow<'static, str>,
     previous_summary: bool,
     tags: Tags,
-    prefix: Cow<'static, str>,
-    postfix: Cow<'static, str>,
-    content_separator: Cow<'static, str>,
     separator: Cow<'static, str>,
     transformer: Option<Transformer>,
     // The ASCII characters that can begin a tag or separator, in both cases, each once.
@@ -73,9 +70,6 @@ impl Default for Format {
                 call: "[Tool call]: ".into(),
                 result: "[Tool result]: ".into(),
             },
-            prefix: "".into(),
-            postfix: "".into(),
-            content_separator: " ".into(),
             separator: "\n".into(),
             transformer: None,
             openings: Cow::Borrowed(b"["),
@@ -121,18 +115,6 @@ impl Format {
     pub fn with_tool_tags(mut self, call: impl Into<Cow<'static, str>>, result: impl Into<Cow<'static, str>>) -> Self {
         (self.tags.call, self.tags.result) = (call.into(), result.into());
         self.with_openings()
-    }
-
-    /// Sets the text before each content (`prefix`), between two contents of a line (`separator`), and after each
-    /// content (`postfix`). The default separator is a space; the others are empty.
-    #[must_use]
-    pub fn with_content_marks(
-        self,
-        prefix: impl Into<Cow<'static, str>>,
-        separator: impl Into<Cow<'static, str>>,
-        postfix: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self { prefix: prefix.into(), content_separator: separator.into(), postfix: postfix.into(), ..self }
     }
 
     /// Sets a function that maps every spoken text before it is escaped.

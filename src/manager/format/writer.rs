@@ -73,20 +73,13 @@ impl<'a, O: Write> Writer<'a, O> {
         self.start(tag)?;
         let mut rest = texts;
         while let [text, following @ ..] = rest {
-            self.put(&self.format.prefix)?;
             self.escaped(text, following)?;
-            self.put(&self.format.postfix)?;
             if !following.is_empty() {
-                self.put(&self.format.content_separator)?;
+                self.out.write_char(' ')?;
             }
             rest = following;
         }
         Ok(())
-    }
-
-    /// Skips empty texts: prefix and postfix are mostly empty, and writing them shows in benchmarks.
-    fn put(&mut self, text: &str) -> fmt::Result {
-        if text.is_empty() { Ok(()) } else { self.out.write_str(text) }
     }
 
     fn start(&mut self, tag: &str) -> fmt::Result {
@@ -114,9 +107,8 @@ impl<'a, O: Write> Writer<'a, O> {
     }
 
     fn begins_mark(&self, rest: &str, following: &[Cow<'_, str>]) -> bool {
-        let Format { prefix, postfix, content_separator, .. } = self.format;
-        let written = following.iter().flat_map(|text| [postfix, content_separator, prefix, text]);
-        let mut chars = folded(rest.chars().chain(written.flat_map(|text| text.chars())));
+        // The spaces between the texts do not count.
+        let mut chars = folded(rest.chars().chain(following.iter().flat_map(|text| text.chars())));
         let first = chars.next();
         self.format.marks().any(|mark| {
             let mut mark = folded(mark.chars());

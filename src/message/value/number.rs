@@ -44,7 +44,7 @@ impl Number {
     }
 
     /// Returns the nearest `f64`.
-    pub fn to_f64(&self) -> f64 {
+    pub(crate) fn to_f64(&self) -> f64 {
         match &self.0 {
             Repr::Int(int) => *int as f64,
             // Every canonical form is a Rust literal whose magnitude fits an f64.

@@ -9,6 +9,7 @@ mod spooled;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::take_dead_letters;
 use faulty::{Faulty, Next};
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallQuery, CallWriter, Durability, LogErrorKind, LogWriter, MemoryLog,
@@ -103,7 +104,7 @@ async fn newer_revision_replaces_the_waiting_one() {
 async fn hanging_log_delays_neither_turns_nor_other_calls() {
     let log = Arc::new(Faulty::new());
     log.always(&call_id("poisoned"), Next::Hang);
-    let writer = started(&log, settings().with_parallel(2));
+    let writer = started(&log, settings().with_parallel(2, 25));
     let (poisoned, healthy) = (writer.call(lease("poisoned")), writer.call(lease("healthy")));
     let (mut lost, mut manager) = (Manager::new(), Manager::new());
     for turn in 0..20 {
@@ -184,7 +185,7 @@ async fn rejected_record_becomes_a_dead_letter_and_blocks_nothing() {
     balanced(&writer.status());
     assert!(writer.status().bytes > 0);
 
-    let taken = writer.take_dead_letters().await.unwrap();
+    let taken = take_dead_letters(&writer).await.unwrap();
     assert_eq!((taken.len(), taken[0].record.as_ref()), (1, Some(&manager.records()[0])));
     assert!(taken[0].reason.contains("refused"), "{}", taken[0].reason);
     assert_eq!(writer.flush(SOON).await, []);
@@ -470,6 +471,6 @@ async fn waiting_records_of_an_older_writer_become_dead_letters() {
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.dead_letters, status.spooled), (1, 0));
-    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+    assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
     assert_eq!(writer.flush(SOON).await, []);
 }

@@ -19,6 +19,7 @@ use verbale::{LastMessage, Record, Timing};
 
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
+use crate::take_dead_letters;
 
 /// The events that are traced on this thread.
 #[derive(Clone, Default)]
@@ -173,7 +174,7 @@ async fn record_that_cannot_be_redacted_is_written_nowhere_and_blocks_nothing() 
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
         call.submit(&mut manager, LastMessage::Include).unwrap();
         writer.flush(SOON).await;
-        let taken = writer.take_dead_letters().await.unwrap();
+        let taken = take_dead_letters(&writer).await.unwrap();
         assert_eq!(
             (taken.len(), taken[0].record.as_ref(), taken[0].is_unredacted),
             (1, Some(&manager.records()[1]), true)
@@ -215,7 +216,7 @@ async fn unredacted_dead_letters_of_an_erased_call_are_dropped() {
     erased.unwrap();
     assert_eq!(submitted.unwrap(), 1);
     assert_eq!(writer.flush(SOON).await, []);
-    assert!(writer.take_dead_letters().await.unwrap().is_empty());
+    assert!(take_dead_letters(&writer).await.unwrap().is_empty());
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.dead_letters, status.dropped, status.bytes), (0, 2, 0));

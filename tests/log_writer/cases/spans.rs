@@ -105,7 +105,7 @@ async fn batch_ends_with_a_span() {
     for has_spool in [false, true] {
         let log = Arc::new(Faulty::with_spans());
         let spool = Arc::new(SpoolMemory::default().open(SpoolSettings::default()).unwrap());
-        let settings = settings().with_batch(3);
+        let settings = settings().with_parallel(64, 3);
         let writer = started(&log, if has_spool { settings.with_spool(spool) } else { settings });
         let (call, mut manager) = opened(&writer);
         let ids: Vec<_> = (0..10).map(|number| turn(&mut manager, number)).collect();

@@ -9,6 +9,7 @@ use verbale::{LastMessage, PlainMessage, Timing};
 
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
+use crate::take_dead_letters;
 
 mod letters;
 mod recovery;
@@ -25,7 +26,7 @@ async fn commit_that_failed_after_its_last_write_blocks_nothing() {
         let memory = SpoolMemory::default();
         let log = Arc::new(Faulty::new());
         let spool = spool(&memory, 1 << 20);
-        let settings = settings().with_spool(spool.clone()).with_batch(1);
+        let settings = settings().with_spool(spool.clone()).with_parallel(64, 1);
         memory.fail_after(Some(writes));
         let writer = started(&log, settings);
         let call = writer.call(lease("CA1"));
@@ -176,9 +177,9 @@ async fn dead_letter_in_the_spool_can_be_submitted_again() {
         manager.take_back();
         assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap(), 1);
         writer.flush(SOON).await;
-        assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+        assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
         tokio::time::sleep(SOON).await;
-        assert_eq!(writer.take_dead_letters().await.unwrap(), []);
+        assert_eq!(take_dead_letters(&writer).await.unwrap(), []);
         assert_eq!(writer.flush(SOON).await, []);
         balanced(&writer.status());
     }

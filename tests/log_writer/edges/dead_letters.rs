@@ -5,6 +5,7 @@ use verbale::log::{CallWriter, DeadLetter, LogErrorKind, MemoryLog, Redaction};
 use verbale::{MessageWrapper, Record};
 
 use super::*;
+use crate::take_dead_letters;
 
 /// Custom data that fits into no item.
 const TOO_LARGE: usize = 420_000;
@@ -398,7 +399,7 @@ async fn no_record_is_written_after_a_refused_header() {
         log.refuse_headers(|_| false);
         let again = writer.open(header()).unwrap();
         assert!(writer.flush(SOON).await.iter().all(|part| part.is_dead_letter));
-        for letter in writer.take_dead_letters().await.unwrap() {
+        for letter in take_dead_letters(&writer).await.unwrap() {
             if let Some(record) = &letter.record {
                 log.put_record(again.lease(), record).await.unwrap();
             }

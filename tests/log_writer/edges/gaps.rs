@@ -3,6 +3,7 @@
 use verbale::log::LogErrorKind;
 
 use super::*;
+use crate::take_dead_letters;
 
 fn is_all_dead(unstored: &[Unstored], manager: &Manager, seqs: &[u32]) -> bool {
     let records = manager.records();
@@ -100,7 +101,7 @@ async fn restarted_writer_detects_that_it_has_lost_its_call() {
     say(&mut manager, &["Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1]));
-    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+    assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
     call.acknowledge(&mut manager);
     sleep(SECOND).await;
     task.abort();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use crate::take_dead_letters;
 use scripted::{Mode, Scripted};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -114,9 +115,9 @@ async fn dead_letters_survive_a_spool_that_cannot_be_read() {
     memory.fail_after(Some(0));
     writer.open(CallHeader::new(CallId::new("CA2").unwrap(), START_MS).unwrap()).unwrap();
     sleep(SECOND).await;
-    writer.take_dead_letters().await.unwrap_err();
+    take_dead_letters(&writer).await.unwrap_err();
     memory.fail_after(None);
-    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+    assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,11 +129,11 @@ async fn dead_letters_survive_a_cancelled_take() {
     call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     {
-        let taking = pin!(writer.take_dead_letters());
+        let taking = pin!(take_dead_letters(&writer));
         assert!(taking.poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     sleep(SECOND).await;
-    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+    assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -477,7 +478,7 @@ async fn newest_revision_of_a_fenced_call_is_the_dead_letter() {
     memory.fail_after(None);
     sleep(LONG).await;
     balanced(&writer.status());
-    let taken = writer.take_dead_letters().await.unwrap();
+    let taken = take_dead_letters(&writer).await.unwrap();
     let taken: Vec<u32> = taken.iter().map(|letter| letter.record.as_ref().unwrap().revision()).collect();
     assert_eq!(taken, [2]);
 }

@@ -8,6 +8,7 @@ use verbale::{LastMessage, PlainMessage};
 use super::check;
 use super::world::World;
 use crate::dynamo::FaultPlan;
+use crate::take_dead_letters;
 
 /// Longer than the longest wait of a writer after an operator error.
 const RECOVERY: Duration = Duration::from_secs(600);
@@ -145,7 +146,7 @@ impl World {
         assert!(waiting.is_empty(), "process {process} makes no progress: {waiting:?}");
         let writer = self.processes[process].writer.clone();
         loop {
-            let taken = writer.take_dead_letters().await.unwrap();
+            let taken = take_dead_letters(&writer).await.unwrap();
             if taken.is_empty() {
                 break;
             }

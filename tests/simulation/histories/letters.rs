@@ -6,14 +6,15 @@ use verbale::log::LogErrorKind;
 use super::check::key_of;
 use super::words;
 use super::world::World;
+use crate::take_dead_letters;
 
 impl World {
     /// Takes the dead letters of a process, also of calls that it has not read from its spool.
     pub async fn take_letters_of(&mut self, process: usize) {
         let writer = self.processes[process].writer.clone();
         // The disk may be full.
-        let Ok(taken) = writer.take_dead_letters().await else { return };
-        let again = writer.take_dead_letters().await.unwrap_or_default();
+        let Ok(taken) = take_dead_letters(&writer).await else { return };
+        let again = take_dead_letters(&writer).await.unwrap_or_default();
         let repeated = again.iter().find(|letter| taken.contains(letter));
         assert!(repeated.is_none(), "process {process} returns a dead letter that was taken: {repeated:?}");
         self.trace.say(format!("process {process} returns {} dead letters", taken.len() + again.len()));

@@ -81,8 +81,7 @@ impl World {
 
         let mut settings = WriterSettings::default().with_seed(seed);
         settings = settings
-            .with_parallel([1, 2, 64][dice.below(3) as usize])
-            .with_batch([1, 3, 25][dice.below(3) as usize])
+            .with_parallel([1, 2, 64][dice.below(3) as usize], [1, 3, 25][dice.below(3) as usize])
             .with_linger(Duration::from_millis([0, 200, 2_000][dice.below(3) as usize]))
             .with_retries(Duration::from_secs(5), Duration::from_secs([10, 60][dice.below(2) as usize]));
         if dice.chance(0.2) {

@@ -3,6 +3,7 @@
 use verbale::log::{CallEnd, CallHeader, DeadLetter, LogErrorKind};
 
 use super::*;
+use crate::take_dead_letters;
 
 /// The writer then knows one spooled record at a time, and reads nothing while the first call is not stored.
 const MAX_BYTES: usize = 4_096;
@@ -58,9 +59,9 @@ async fn taken_letters_of_an_unread_call_do_not_come_again() {
             tokio::time::sleep(SOON).await;
             assert_eq!((writer.status().spooled, writer.status().dead_letters), (1, 0), "CA2 is not read");
         }
-        let taken = writer.take_dead_letters().await.unwrap();
+        let taken = take_dead_letters(&writer).await.unwrap();
         assert_eq!(taken.len(), 1, "{taken:?}");
-        assert_eq!(writer.take_dead_letters().await.unwrap(), []);
+        assert_eq!(take_dead_letters(&writer).await.unwrap(), []);
         // The operator may discard them twice.
         writer.discard_dead_letters(&taken);
         tokio::time::sleep(SOON).await;
@@ -82,7 +83,7 @@ async fn taken_letters_do_not_come_again_while_the_spool_fails() {
         tokio::time::sleep(SOON).await;
         assert_eq!(writer.status().dead_letters, u64::from(reads));
         memory.fail_after(Some(0));
-        assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+        assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
         for _ in 0..10 {
             // A spool whose disk is full may not be readable either.
             assert_eq!(writer.dead_letters(None).await.unwrap_or_default(), []);
@@ -159,7 +160,7 @@ async fn letter_that_arises_before_its_commit_outlives_the_process() {
     balanced(&status);
     assert_survives(&log, &memory, &refused).await;
     // The operator discards it in the first process.
-    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
+    assert_eq!(take_dead_letters(&writer).await.unwrap().len(), 1);
     tokio::time::sleep(SOON).await;
     assert_eq!(letters(&writer).await, []);
     balanced(&writer.status());
