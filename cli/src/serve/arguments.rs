@@ -95,6 +95,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value = "900")]
     pub idle_s: u64,
 
+    /// How long a stopping server finishes its calls: their tools, and what the log has not stored. In seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "25")]
+    pub drain_s: u64,
+
     /// The most requests a second from one address. Messages of a socket do not count.
     #[arg(long, value_name = "N", default_value = "1000")]
     pub max_rate: NonZeroU32,

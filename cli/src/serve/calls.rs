@@ -215,10 +215,10 @@ impl Calls {
         Ok(is_closed)
     }
 
-    /// Closes all calls and stores everything. Their clients learn that another server can continue them.
-    pub async fn drain(&self) -> Drained {
+    /// Closes all calls and stores everything, within this time. Their clients learn that another server can continue them.
+    pub async fn drain(&self, timeout: Duration) -> Drained {
         self.live().values().for_each(|call| call.begin_closing());
-        let (drained, ()) = tokio::join!(self.host.drain(CLOSE_TIMEOUT), self.chats.drain());
+        let (drained, ()) = tokio::join!(self.host.drain(timeout), self.chats.drain(timeout));
         let stored: HashSet<&CallId> =
             drained.closed.iter().filter(|(_, closed)| is_stored(closed)).map(|(call_id, _)| call_id).collect();
         for (call_id, call) in self.live().drain() {

@@ -20,6 +20,8 @@ use super::error::ApiError;
 pub const MAX_BODY: usize = 1_024 * 1_024;
 /// The longest message of a socket, in bytes.
 pub const MAX_MESSAGE: usize = 256 * 1_024;
+/// The buffer that each socket keeps, in bytes. Most messages are shorter; it grows for others.
+pub const SOCKET_BUFFER: usize = 4 * 1_024;
 /// How long a client may take to send the headers of a request, and again for its body.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
 

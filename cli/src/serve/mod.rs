@@ -77,6 +77,7 @@ pub struct Server {
     twilio: Option<Twilio>,
     pages: Pages,
     grace: Duration,
+    drain_timeout: Duration,
     is_draining: AtomicBool,
     /// The number of open sockets. HTTP does not count them.
     sockets: watch::Sender<usize>,
@@ -109,7 +110,7 @@ impl Server {
     /// Closes all calls and takes no new ones.
     async fn drain(&self) -> Drained {
         self.is_draining.store(true, Ordering::Release);
-        self.calls.drain().await
+        self.calls.drain(self.drain_timeout).await
     }
 
     fn is_draining(&self) -> bool {
@@ -166,6 +167,7 @@ async fn serve(arguments: Arguments) -> Result<(), Failure> {
         twilio,
         pages: Pages::default(),
         grace,
+        drain_timeout: Duration::from_secs(arguments.drain_s),
         is_draining: AtomicBool::new(false),
         sockets: watch::Sender::new(0),
     });

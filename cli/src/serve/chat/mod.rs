@@ -59,6 +59,8 @@ async fn answer(server: Arc<Server>, headers: HeaderMap, given: Body<ChatRequest
     };
     let (start, list) = request.read()?;
     let opened = server.calls.open(&call_id, &start).await?;
+    // A client that was gone asks again.
+    opened.call.stopped_answer_is_over().await;
     let asked = sync::take(&opened, start.tools, &list)?;
     let pieces = answer::follow(opened.call, asked);
     match is_stream {

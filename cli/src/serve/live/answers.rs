@@ -8,7 +8,7 @@ use verbale::MessageWrapper;
 use verbale::call::{Reply, ReplyEnd};
 use verbale::conversation::ConversationErrorKind;
 
-use super::LiveCall;
+use super::{LiveCall, Passing};
 use crate::serve::outbox::Outbox;
 use crate::serve::protocol::ServerEvent;
 
@@ -30,7 +30,7 @@ impl LiveCall {
                 call.answer_new_words();
             }
         });
-        self.state().answer = Some((speech.clone(), task.abort_handle()));
+        self.state().answer = Some(Passing { speech: speech.clone(), task: task.abort_handle(), is_stopped: false });
         Ok(speech)
     }
 
@@ -41,7 +41,7 @@ impl LiveCall {
 
     /// Returns whether an answer is being passed on to the client.
     pub fn is_answering(&self) -> bool {
-        self.state().answer.as_ref().is_some_and(|(_, task)| !task.is_finished())
+        self.state().answer.as_ref().is_some_and(|answer| !answer.task.is_finished())
     }
 
     /// Returns the text of the assistant's last message.
@@ -55,24 +55,28 @@ impl LiveCall {
 
     /// Returns the speech of the newest answer.
     pub fn newest_answer(&self) -> Option<String> {
-        self.state().answer.as_ref().map(|(speech, _)| speech.clone())
+        self.state().answer.as_ref().map(|answer| answer.speech.clone())
     }
 
     /// Stops an answer that nobody listens to. Returns whether it was running.
     pub fn stop_answer(&self, speech: &str) -> bool {
-        let task = match &self.state().answer {
-            Some((newest, task)) if newest == speech && !task.is_finished() => task.clone(),
+        match &mut self.state().answer {
+            Some(newest) if newest.speech == speech && !newest.task.is_finished() => {
+                newest.is_stopped = true;
+                // The task drops the answer, which stops the model.
+                newest.task.abort();
+            }
             _ => return false,
-        };
-        // The task drops the answer, which stops the model.
-        task.abort();
+        }
         self.outbox.push(&ServerEvent::ReplyEnded { speech: speech.to_owned(), end: "interrupted" });
         true
     }
 
-    /// Waits until a stopped answer is gone.
-    pub async fn answer_is_over(&self) {
-        while self.is_answering() {
+    /// Waits until the newest answer is gone, if it was stopped.
+    pub async fn stopped_answer_is_over(&self) {
+        let is_stopping =
+            || self.state().answer.as_ref().is_some_and(|answer| answer.is_stopped && !answer.task.is_finished());
+        while is_stopping() {
             sleep(Duration::from_millis(1)).await;
         }
     }

@@ -61,8 +61,15 @@ struct State {
     speeches: HashMap<String, SpeechId>,
     /// Their names, oldest first.
     names: VecDeque<String>,
-    /// The speech of the newest answer, and the task that passes it on.
-    answer: Option<(String, AbortHandle)>,
+    /// The newest answer.
+    answer: Option<Passing>,
+}
+
+/// An answer that is passed on to the client.
+struct Passing {
+    speech: String,
+    task: AbortHandle,
+    is_stopped: bool,
 }
 
 impl LiveCall {

@@ -103,18 +103,22 @@ impl Chats {
 
     /// Ends a conversation. Returns whether it was open.
     pub async fn close(&self, call_id: &CallId, reason: &str) -> Result<bool, ApiError> {
+        self.close_within(call_id, reason, LOG_TIMEOUT).await
+    }
+
+    async fn close_within(&self, call_id: &CallId, reason: &str, timeout: Duration) -> Result<bool, ApiError> {
         let Some(conversation) = self.get(call_id) else { return Ok(false) };
         // What is not stored in time stays in the writer.
-        conversation.finish(reason, LOG_TIMEOUT).await.map_err(ApiError::invalid)?;
+        conversation.finish(reason, timeout).await.map_err(ApiError::invalid)?;
         self.forget(call_id);
         Ok(true)
     }
 
-    /// Ends all conversations.
-    pub async fn drain(&self) {
+    /// Ends all conversations, and waits so long for the log.
+    pub async fn drain(&self, timeout: Duration) {
         let ids = self.ids();
         // What the log does not take stays in the writer, which counts it when the process ends.
-        drop(join_all(ids.iter().map(|call_id| self.close(call_id, "drain"))).await);
+        drop(join_all(ids.iter().map(|call_id| self.close_within(call_id, "drain", timeout))).await);
     }
 
     fn forget(&self, call_id: &CallId) {

@@ -271,7 +271,7 @@ impl Connection {
     async fn lost(&mut self) {
         if let Some(speech) = self.call.newest_answer() {
             self.call.stop_answer(&speech);
-            self.call.answer_is_over().await;
+            self.call.stopped_answer_is_over().await;
         }
         self.playback.lost(&self.call);
     }
