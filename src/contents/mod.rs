@@ -27,7 +27,6 @@
 //! at all, because the heard part is counted over all of them.
 
 mod attach;
-mod blob;
 mod cached;
 mod detach;
 mod directory;
@@ -43,9 +42,8 @@ mod resolve;
 mod rewrite;
 mod store;
 
-pub use blob::Blob;
 pub use cached::Cached;
-pub(crate) use detach::Offload;
+pub(crate) use detach::{Detached, Offload};
 pub use directory::DirectoryStore;
 pub use error::ContentError;
 pub(crate) use error::ContentProblem;
