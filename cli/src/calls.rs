@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::FuturesOrdered;
 use verbale::log::{CallHeader, CallQuery, Cursor, Day, LogError, LogErrorKind, LoggedCall, Tenant};
 
 use crate::failure::Failure;
@@ -9,14 +12,17 @@ use crate::log::Log;
 
 /// The calls on a page of the log.
 const PAGE: u16 = 1_000;
+/// How many calls are read ahead: most of a read is waiting.
+const AHEAD: usize = 16;
 
-/// Reads the calls of a day, newest first. It holds one call and a page of headers.
+/// Reads the calls of a day, newest first. It holds a few calls and a page of headers.
 pub struct Calls<'a> {
     log: &'a Log,
     query: CallQuery,
     /// The end of the last page.
     after: Option<Cursor>,
     page: VecDeque<CallHeader>,
+    reading: FuturesOrdered<BoxFuture<'a, (CallHeader, Result<LoggedCall, LogError>)>>,
     unreadable: VecDeque<LogError>,
     is_last: bool,
     /// Whether the end of the last page was returned.
@@ -42,6 +48,7 @@ impl<'a> Calls<'a> {
             query,
             after: None,
             page: VecDeque::new(),
+            reading: FuturesOrdered::new(),
             unreadable: VecDeque::new(),
             is_last: false,
             has_ended_page: true,
@@ -64,7 +71,8 @@ impl<'a> Calls<'a> {
             if let Some(error) = self.unreadable.pop_front() {
                 return Ok(Some(Found::Unreadable(error)));
             }
-            let Some(header) = self.page.pop_front() else {
+            self.read_ahead();
+            let Some((header, read)) = self.reading.next().await else {
                 if self.is_last {
                     return Ok(None);
                 }
@@ -75,13 +83,25 @@ impl<'a> Calls<'a> {
                 self.turn_page().await?;
                 continue;
             };
-            match self.log.read_call(header.call_id()).await {
+            match read {
                 Ok(call) if call.is_empty() => {}
                 Ok(call) => return Ok(Some(Found::Call(header, call))),
                 Err(error) if error.kind() == LogErrorKind::Erased => {}
                 Err(error) if error.is_retryable() => return Err(error.into()),
                 Err(error) => return Ok(Some(Found::Unreadable(error))),
             }
+        }
+    }
+
+    fn read_ahead(&mut self) {
+        let log = self.log;
+        while self.reading.len() < AHEAD {
+            let Some(header) = self.page.pop_front() else { break };
+            let read = async move {
+                let read = log.read_call(header.call_id()).await;
+                (header, read)
+            };
+            self.reading.push_back(read.boxed());
         }
     }
 
