@@ -5,11 +5,10 @@
 
 const { chromium } = require('playwright-core');
 const axe = require('axe-core');
+const { tabThrough } = require('./keyboard');
 
 const [executablePath, ...pages] = process.argv.slice(2);
 const faults = [];
-// What the keyboard reaches.
-const PLACES = 'a, summary, [tabindex]';
 
 async function look(browser, page, colorScheme, width) {
   // axe-core is a script, which the policy of the page refuses.
@@ -30,19 +29,11 @@ async function look(browser, page, colorScheme, width) {
   await context.close();
 }
 
-async function tabThrough(browser, page) {
+async function goThrough(browser, page) {
   const tab = await browser.newPage();
   await tab.goto(`file://${page}`);
-  await tab.evaluate(() => document.querySelectorAll('details').forEach((details) => { details.open = true; }));
-  const all = await tab.evaluate((places) => document.querySelectorAll(places).length, PLACES);
-  const reached = new Set();
-  for (let pressed = 0; pressed < all; pressed++) {
-    await tab.keyboard.press('Tab');
-    const at = (places) => [...document.querySelectorAll(places)].indexOf(document.activeElement);
-    reached.add(await tab.evaluate(at, PLACES));
-  }
-  reached.delete(-1);
-  if (reached.size !== all) faults.push(`${page}: the keyboard reaches ${reached.size} of ${all} places`);
+  const { all, reached } = await tabThrough(tab);
+  if (reached !== all) faults.push(`${page}: the keyboard reaches ${reached} of ${all} places`);
   await tab.close();
   return all;
 }
@@ -53,7 +44,7 @@ async function tabThrough(browser, page) {
     for (const colorScheme of ['light', 'dark']) {
       for (const width of [1200, 400]) await look(browser, page, colorScheme, width);
     }
-    console.log(`looked at ${page}: ${await tabThrough(browser, page)} places`);
+    console.log(`looked at ${page}: ${await goThrough(browser, page)} places`);
   }
   await browser.close();
   faults.forEach((fault) => console.error(fault));

@@ -1,5 +1,5 @@
 // Looks at the pages of `verbale serve` in Chromium while a call runs: they follow it, hostile words stay words, the console
-// stays empty, axe-core finds no serious fault, and a login is needed where there are tokens.
+// stays empty, axe-core finds no serious fault, the keyboard reaches everything, and a login is needed where there are tokens.
 //
 //   NODE_PATH=... node pages.js CHROMIUM VERBALE [DIRECTORY FOR SCREENSHOTS]
 
@@ -9,6 +9,7 @@ const os = require('os');
 const path = require('path');
 const { chromium } = require('playwright-core');
 const axe = require('axe-core');
+const { tabThrough } = require('./keyboard');
 
 const [executablePath, program, shots] = process.argv.slice(2);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'pages-'));
@@ -60,6 +61,8 @@ async function look(browser, base, address, name, cookies = []) {
       for (const { id, impact, nodes } of violations) {
         if (impact === 'serious' || impact === 'critical') fault(`${address}, ${colorScheme}: ${id} at ${nodes[0].target}`);
       }
+      const { all, reached } = await tabThrough(page);
+      if (reached !== all) fault(`${address}: the keyboard reaches ${reached} of ${all} places`);
       if (shots) await page.screenshot({ path: path.join(shots, `${name}-${colorScheme}-${width}.png`), fullPage: true });
       await page.context().close();
     }
