@@ -1,20 +1,18 @@
 //! Replacement of references by the contents that they name.
 
-use std::sync::Arc;
-
 use super::heard::text_reference;
 use super::reference::{
     ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, without,
 };
 use super::rewrite::Rewrite;
-use super::{ContentError, ContentId, ContentProblem};
+use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{
     Content, Contents, Heard, Map, Media, MediaKind, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
     is_blank,
 };
 
 /// Loads the content of a reference.
-pub(super) type Load<'a> = dyn FnMut(Reference) -> Result<Arc<[u8]>, ContentError> + 'a;
+pub(super) type Load<'a> = dyn FnMut(Reference) -> Result<Blob, ContentError> + 'a;
 
 /// The treatment of media and documents that name a content without a size.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,9 +78,9 @@ impl Rewrite for Attaching<'_, '_> {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
         if let Source::ContentId(id) = source
             && let Some(reference) = self.of_source(id, beside.as_ref())
-            && let Some(bytes) = self.bytes(reference)
+            && let Some(blob) = self.blob(reference)
         {
-            *source = Source::Bytes(bytes);
+            *source = Source::Bytes(blob.bytes().clone());
             *beside = without(beside.as_ref(), &[SIZE]);
         }
     }
@@ -105,8 +103,8 @@ impl Rewrite for Attaching<'_, '_> {
             Ok(parts) => parts.iter_mut().for_each(|part| self.part(part)),
             Err(error) => {
                 if let Some(reference) = beside(&unknown, ERROR_MESSAGE, TEXT_TYPE)
-                    && let Some(whole) = self.read(reference, |bytes| {
-                        let text = std::str::from_utf8(&bytes).ok();
+                    && let Some(whole) = self.read(reference, |blob| {
+                        let text = std::str::from_utf8(blob.bytes()).ok();
                         let text = text.filter(|text| !is_blank(text));
                         text.map(|text| error.with_message(text)).ok_or("text that is not blank")
                     })
@@ -123,27 +121,23 @@ impl Rewrite for Attaching<'_, '_> {
 }
 
 impl Attaching<'_, '_> {
-    fn bytes(&mut self, reference: Reference) -> Option<Arc<[u8]>> {
+    fn blob(&mut self, reference: Reference) -> Option<Blob> {
         self.read(reference, Ok)
     }
 
     fn text(&mut self, reference: Reference) -> Option<Text> {
-        self.read(reference, |bytes| std::str::from_utf8(&bytes).map(Text::from).map_err(|_| "text in UTF-8"))
+        self.read(reference, |blob| std::str::from_utf8(blob.bytes()).map(Text::from).map_err(|_| "text in UTF-8"))
     }
 
     fn json(&mut self, reference: Reference) -> Option<Value> {
-        self.read(reference, |bytes| serde_json::from_slice(&bytes).map_err(|_| "a value in JSON"))
+        self.read(reference, |blob| serde_json::from_slice(blob.bytes()).map_err(|_| "a value in JSON"))
     }
 
-    fn read<T>(
-        &mut self,
-        reference: Reference,
-        as_type: impl FnOnce(Arc<[u8]>) -> Result<T, &'static str>,
-    ) -> Option<T> {
+    fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
         let id = reference.id;
-        let loaded = (self.load)(reference).and_then(|bytes| reference.check(bytes));
+        let loaded = (self.load)(reference).and_then(|blob| reference.check(blob));
         let read = loaded
-            .and_then(|bytes| as_type(bytes).map_err(|expected| ContentProblem::NotAsReferred { id, expected }.into()));
+            .and_then(|blob| as_type(blob).map_err(|expected| ContentProblem::NotAsReferred { id, expected }.into()));
         read.map_err(|error| self.failed.push((id, error))).ok()
     }
 

@@ -1,11 +1,11 @@
 //! [`Cached`]: a store with a cache of recent reads and puts.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::recent::Recent;
-use super::{ContentFuture, ContentId, ContentStore};
+use super::{Blob, ContentFuture, ContentId, ContentStore};
 
 /// The number of remembered puts: enough for the large contents of a few hundred live calls.
 const KNOWN_PUTS: usize = 8_192;
@@ -44,35 +44,30 @@ impl<S> Cached<S> {
 }
 
 impl<S: ContentStore> ContentStore for Cached<S> {
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
-        self.put_within(id, bytes, owner, Duration::MAX)
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+        self.put_within(blob, owner, Duration::MAX)
     }
 
-    fn put_within<'a>(
-        &'a self,
-        id: ContentId,
-        bytes: &'a Arc<[u8]>,
-        owner: &'a str,
-        time: Duration,
-    ) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            let key = (owner.to_owned(), id);
+            let key = (owner.to_owned(), blob.id());
             let Some(releases) = self.cache().before_put(&key) else { return Ok(()) };
-            self.store.put_within(id, bytes, owner, time).await?;
+            self.store.put_within(blob, owner, time).await?;
             self.cache().unless_released(releases, |cache| cache.put.insert(key, (), 1));
             Ok(())
         })
     }
 
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
             let releases = match self.cache().before_get(id) {
                 Ok(known) => return Ok(Some(known)),
                 Err(releases) => releases,
             };
             let found = self.store.get(id).await?;
-            if let Some(bytes) = &found {
-                self.cache().unless_released(releases, |cache| cache.read.insert(id, bytes.clone(), bytes.len()));
+            if let Some(blob) = &found {
+                let size = blob.bytes().len();
+                self.cache().unless_released(releases, |cache| cache.read.insert(id, blob.clone(), size));
             }
             Ok(found)
         })
@@ -121,7 +116,7 @@ impl Drop for Releasing<'_> {
 }
 
 struct Cache {
-    read: Recent<ContentId, Arc<[u8]>>,
+    read: Recent<ContentId, Blob>,
     put: Recent<(String, ContentId), ()>,
     /// The number of starts and ends of releases.
     releases: u64,
@@ -136,10 +131,10 @@ impl Cache {
     }
 
     /// Returns the cached content, or the number of releases so far.
-    fn before_get(&mut self, id: ContentId) -> Result<Arc<[u8]>, u64> {
-        if let Some(bytes) = self.read.get(&id) {
+    fn before_get(&mut self, id: ContentId) -> Result<Blob, u64> {
+        if let Some(blob) = self.read.get(&id) {
             self.hits += 1;
-            return Ok(bytes.clone());
+            return Ok(blob.clone());
         }
         self.misses += 1;
         Err(self.releases)

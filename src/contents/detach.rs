@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ContentId;
+use super::Blob;
 use super::heard::{shares, text_content, text_reference};
 use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, with};
 use super::rewrite::Rewrite;
@@ -10,9 +10,6 @@ use crate::message::{
     Content, Contents, Map, Media, MediaKind, PLACEHOLDER, Record, ResultContent, Role, Source, Text, ToolCall,
     ToolResult, Value,
 };
-
-/// Contents and their ids, in the order of a record and with duplicates.
-pub(crate) type Detached = Vec<(ContentId, Arc<[u8]>)>;
 
 /// The rule that selects contents for the store: large texts and JSON values, system instructions of any size, and all
 /// bytes of media and documents.
@@ -34,11 +31,11 @@ impl Offload {
         Self { threshold: bytes }
     }
 
-    /// Returns the record with references, and the contents that they name. Put the contents before the record is
-    /// written.
+    /// Returns the record with references, and the contents that they name, in order and with duplicates. Put the contents
+    /// before the record is written.
     ///
     /// References of an earlier run stay as they are.
-    pub fn detach(&self, record: &Record) -> (Record, Detached) {
+    pub fn detach(&self, record: &Record) -> (Record, Vec<Blob>) {
         // The heard part is counted over all texts, so either all of them are offloaded or none. If an earlier run
         // offloaded some, none are.
         let heard = record.heard();
@@ -50,7 +47,7 @@ impl Offload {
         let heard = heard.filter(|_| record.contents().texts().any(is_offloaded));
         let mut shares = heard.map(|heard| shares(heard, record.contents().texts()));
 
-        let mut detaching = Detaching { threshold: self.threshold, detached: Detached::new() };
+        let mut detaching = Detaching { threshold: self.threshold, blobs: Vec::new() };
         let contents: Contents = record
             .contents()
             .iter()
@@ -61,18 +58,18 @@ impl Offload {
                 other => detaching.other(other),
             })
             .collect();
-        if detaching.detached.is_empty() {
-            return (record.clone(), Detached::new());
+        if detaching.blobs.is_empty() {
+            return (record.clone(), Vec::new());
         }
         let mut message = record.rewritten(contents, None, record.metadata().clone());
         message.set_heard(record.heard().filter(|_| heard.is_none()));
-        (message.into(), detaching.detached)
+        (message.into(), detaching.blobs)
     }
 }
 
 struct Detaching {
     threshold: usize,
-    detached: Detached,
+    blobs: Vec<Blob>,
 }
 
 impl Rewrite for Detaching {
@@ -120,9 +117,9 @@ impl Rewrite for Detaching {
 
 impl Detaching {
     fn keep(&mut self, bytes: impl Into<Arc<[u8]>>) -> Reference {
-        let bytes = bytes.into();
-        let reference = Reference::to(&bytes);
-        self.detached.push((reference.id, bytes));
+        let blob = Blob::new(bytes);
+        let reference = Reference::to(&blob);
+        self.blobs.push(blob);
         reference
     }
 

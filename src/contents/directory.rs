@@ -3,12 +3,11 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use super::locked::Locked;
-use super::{ContentError, ContentFuture, ContentId, ContentStore};
+use super::{Blob, ContentError, ContentFuture, ContentId, ContentStore};
 
 /// The folder of incomplete files. Files that a killed process left there may be deleted while no process writes.
 const UNFINISHED: &str = "unfinished";
@@ -69,12 +68,12 @@ impl DirectoryStore {
         self.root.join(OWNERS).join(file_name(owner))
     }
 
-    fn put_now(&self, id: ContentId, bytes: &[u8], owner: &str) -> io::Result<()> {
+    fn put_now(&self, blob: &Blob, owner: &str) -> io::Result<()> {
         let _lock = self.lock(Locked::shared)?;
         // The owner's folder first: a release reads it, so it finds every use.
-        self.write_use(&self.used(owner), &id.hex())?;
-        self.write_use(&self.users(id), &file_name(owner))?;
-        self.write(id, bytes)
+        self.write_use(&self.used(owner), &blob.id().hex())?;
+        self.write_use(&self.users(blob.id()), &file_name(owner))?;
+        self.write(blob)
     }
 
     fn write_use(&self, folder: &Path, name: &str) -> io::Result<()> {
@@ -83,19 +82,19 @@ impl DirectoryStore {
         sync_names(folder, 2)
     }
 
-    fn write(&self, id: ContentId, bytes: &[u8]) -> io::Result<()> {
-        let path = self.path(id);
+    fn write(&self, blob: &Blob) -> io::Result<()> {
+        let path = self.path(blob.id());
         // The whole file is compared, so that damaged bytes are replaced.
-        if if_exists(fs::read(&path))?.is_none_or(|found| *found != *bytes) {
-            make_directory(&self.folder(id))?;
+        if if_exists(fs::read(&path))?.is_none_or(|found| *found != **blob.bytes()) {
+            make_directory(&self.folder(blob.id()))?;
             // The file gets mode 0600, and is deleted if a later step fails.
             let mut file = tempfile::NamedTempFile::new_in(self.root.join(UNFINISHED))?;
-            file.write_all(bytes)?;
+            file.write_all(blob.bytes())?;
             file.as_file().sync_all()?;
             file.persist(&path)?;
         }
         // Also if the file existed: another process may have moved it a moment ago.
-        sync_names(&self.folder(id), 3)
+        sync_names(&self.folder(blob.id()), 3)
     }
 
     fn release_now(&self, owner: &str) -> io::Result<()> {
@@ -131,17 +130,17 @@ impl DirectoryStore {
 }
 
 impl ContentStore for DirectoryStore {
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.put_now(id, bytes, owner).map_err(|error| store_error(format!("put content {id}"), error))
+            self.put_now(blob, owner).map_err(|error| store_error(format!("put content {}", blob.id()), error))
         })
     }
 
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
             let found =
                 if_exists(fs::read(self.path(id))).map_err(|error| store_error(format!("get content {id}"), error))?;
-            found.map(|bytes| id.verified(bytes)).transpose()
+            found.map(|bytes| Blob::verified(id, bytes)).transpose()
         })
     }
 

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 
 use super::attach::{BareIds, attach, references};
 use super::reference::Reference;
-use super::{ContentError, ContentId, ContentProblem, ContentStore};
+use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore};
 use crate::message::{MessageId, Record};
 
 /// A content that could not be loaded for a message.
@@ -33,9 +32,6 @@ impl PartialEq for Problem {
 
 impl Eq for Problem {}
 
-/// The contents that were read for some records, or the errors of reading them.
-pub(super) type Loaded = HashMap<ContentId, Result<Arc<[u8]>, ContentError>>;
-
 /// Puts the contents back into the records that refer to them. Returns the records in their order, and the contents
 /// that could not be loaded. Reads each content once, one after the other.
 ///
@@ -46,7 +42,7 @@ pub(crate) async fn hydrate<S: ContentStore + ?Sized>(
     store: &S,
 ) -> (Vec<Record>, Vec<Problem>) {
     let (mut hydrated, mut problems) = (Vec::new(), Vec::new());
-    let mut loaded = Loaded::new();
+    let mut loaded: HashMap<ContentId, Result<Blob, ContentError>> = HashMap::new();
     for record in records {
         for Reference { id, .. } in references(&record, BareIds::Keep) {
             if let Entry::Vacant(entry) = loaded.entry(id) {
@@ -58,18 +54,20 @@ pub(crate) async fn hydrate<S: ContentStore + ?Sized>(
     (hydrated, problems)
 }
 
-/// Reads a content. Verifies its bytes, because a store of another crate may not have done so.
+/// Reads a content. Its bytes have the id of the blob, which a store of another crate may not have compared with the id
+/// that it was asked for.
 ///
 /// Returns an error if the content is missing, corrupt or unreachable.
-pub(super) async fn load<S: ContentStore + ?Sized>(store: &S, id: ContentId) -> Result<Arc<[u8]>, ContentError> {
-    id.verified(store.get(id).await?.ok_or(ContentProblem::Missing { id })?)
+pub(super) async fn load<S: ContentStore + ?Sized>(store: &S, id: ContentId) -> Result<Blob, ContentError> {
+    let blob = store.get(id).await?.ok_or(ContentProblem::Missing { id })?;
+    if blob.id() == id { Ok(blob) } else { Err(ContentProblem::Corrupt { id, size: blob.bytes().len() }.into()) }
 }
 
 /// Puts loaded contents into a record, and adds a problem for each content that is absent.
 pub(super) fn attach_loaded(
     record: &Record,
     bare_ids: BareIds,
-    loaded: &Loaded,
+    loaded: &HashMap<ContentId, Result<Blob, ContentError>>,
     problems: &mut Vec<Problem>,
 ) -> Record {
     let (attached, failed) = attach(record, bare_ids, &mut |Reference { id, .. }| {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -23,18 +22,6 @@ impl ContentId {
     /// Computes the id of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
-    }
-
-    /// Returns the bytes that a store found under this id.
-    ///
-    /// Returns [`ContentProblem::Corrupt`] if the bytes have another id.
-    pub(crate) fn verified(self, bytes: impl Into<Arc<[u8]>>) -> Result<Arc<[u8]>, ContentError> {
-        let bytes = bytes.into();
-        if Self::of(&bytes) == self {
-            Ok(bytes)
-        } else {
-            Err(ContentProblem::Corrupt { id: self, size: bytes.len() }.into())
-        }
     }
 
     /// Returns the 64 digits without `sha256:`.

@@ -1,25 +1,18 @@
 //! [`MemoryStore`]: a store in memory.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ContentFuture, ContentId, ContentStore};
+use super::{Blob, ContentFuture, ContentId, ContentStore};
 
 /// A store in memory without a limit, for tests and for programs that hold one call.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<HashMap<ContentId, Used>>);
 
+#[derive(Debug)]
 struct Used {
-    bytes: Arc<[u8]>,
+    blob: Blob,
     by: HashSet<String>,
-}
-
-/// Shows the number of bytes, because they may be private.
-impl fmt::Debug for Used {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Used").field("bytes", &self.bytes.len()).field("by", &self.by).finish()
-    }
 }
 
 impl MemoryStore {
@@ -34,17 +27,17 @@ impl MemoryStore {
 }
 
 impl ContentStore for MemoryStore {
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             let mut contents = self.contents();
-            let used = contents.entry(id).or_insert_with(|| Used { bytes: bytes.clone(), by: HashSet::new() });
+            let used = contents.entry(blob.id()).or_insert_with(|| Used { blob: blob.clone(), by: HashSet::new() });
             used.by.insert(owner.to_owned());
             Ok(())
         })
     }
 
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
-        Box::pin(async move { Ok(self.contents().get(&id).map(|used| used.bytes.clone())) })
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
+        Box::pin(async move { Ok(self.contents().get(&id).map(|used| used.blob.clone())) })
     }
 
     fn release<'a>(&'a self, owner: &'a str) -> ContentFuture<'a, ()> {

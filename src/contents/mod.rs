@@ -27,6 +27,7 @@
 //! at all, because the heard part is counted over all of them.
 
 mod attach;
+mod blob;
 mod cached;
 mod detach;
 mod directory;
@@ -42,8 +43,9 @@ mod resolve;
 mod rewrite;
 mod store;
 
+pub use blob::Blob;
 pub use cached::Cached;
-pub(crate) use detach::{Detached, Offload};
+pub(crate) use detach::Offload;
 pub use directory::DirectoryStore;
 pub use error::ContentError;
 pub(crate) use error::ContentProblem;

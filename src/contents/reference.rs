@@ -1,9 +1,8 @@
 //! [`Reference`]: the name of a stored content in a record.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::{ContentError, ContentId, ContentProblem};
+use super::{Blob, ContentError, ContentId, ContentProblem};
 use crate::message::{Map, Text, Value};
 
 pub(super) const CONTENT_ID: &str = "contentId";
@@ -29,8 +28,8 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    pub fn to(bytes: &[u8]) -> Self {
-        Self { id: ContentId::of(bytes), size: Some(bytes.len() as u64) }
+    pub fn to(blob: &Blob) -> Self {
+        Self { id: blob.id(), size: Some(blob.bytes().len() as u64) }
     }
 
     /// Reads the reference from a source and the `size` beside it. Returns `None` for the service's own ids.
@@ -64,9 +63,9 @@ impl Reference {
     }
 
     /// Returns [`ContentProblem::NotAsReferred`] if the content has another size than the record states.
-    pub fn check(self, bytes: Arc<[u8]>) -> Result<Arc<[u8]>, ContentError> {
-        if self.size.is_none_or(|size| bytes.len() as u64 == size) {
-            Ok(bytes)
+    pub fn check(self, blob: Blob) -> Result<Blob, ContentError> {
+        if self.size.is_none_or(|size| blob.bytes().len() as u64 == size) {
+            Ok(blob)
         } else {
             Err(ContentProblem::NotAsReferred { id: self.id, expected: "of the size" }.into())
         }

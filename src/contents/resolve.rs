@@ -1,11 +1,11 @@
 //! [`resolve`]: loads the bytes of the contents that messages name, before a model reads them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use super::attach::{BareIds, references};
-use super::hydrate::{Loaded, attach_loaded, load};
+use super::hydrate::{attach_loaded, load};
 use super::reference::Reference;
-use super::{ContentError, ContentProblem, ContentStore, Problem};
+use super::{Blob, ContentError, ContentId, ContentProblem, ContentStore, Problem};
 use crate::message::{Message, Record};
 
 /// The maximum number of contents that one call of [`resolve`] reads: the images and documents that Bedrock accepts in
@@ -28,9 +28,7 @@ const MAX_BYTES: u64 = 96 << 20;
 /// same contents again in later turns.
 ///
 /// ```
-/// use std::sync::Arc;
-///
-/// use verbale::contents::{ContentId, ContentStore, MemoryStore, resolve};
+/// use verbale::contents::{Blob, ContentStore, MemoryStore, resolve};
 /// use verbale::message::{Media, MediaKind, Source};
 /// use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 ///
@@ -38,12 +36,11 @@ const MAX_BYTES: u64 = 96 << 20;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = MemoryStore::default();
 /// # let photo = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
-/// let photo: Arc<[u8]> = photo.into();
-/// let id = ContentId::of(&photo);
-/// store.put(id, &photo, "CA1").await?;
+/// let photo = Blob::new(photo);
+/// store.put(&photo, "CA1").await?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
-/// manager.add_user(Content::from(Media::new(MediaKind::Image, Source::ContentId(id.to_string().into()))))?;
+/// manager.add_user(Content::from(Media::new(MediaKind::Image, Source::ContentId(photo.id().to_string().into()))))?;
 /// let window = manager.messages().map(|message| message.message().clone());
 /// let (messages, problems) = resolve(window, &store).await;
 /// assert!(problems.is_empty());
@@ -64,7 +61,7 @@ async fn resolve_within<S: ContentStore + ?Sized>(
     contents_left: usize,
     bytes_left: u64,
 ) -> (Vec<Message>, Vec<Problem>) {
-    let mut reading = Reading { store, contents_left, bytes_left, read: Loaded::new() };
+    let mut reading = Reading { store, contents_left, bytes_left, read: HashMap::new() };
     let (mut messages, mut problems) = (messages.into_iter().collect::<Vec<_>>(), Vec::new());
     for message in messages.iter_mut().rev() {
         let record = Record::from(message.clone());
@@ -81,7 +78,7 @@ struct Reading<'a, S: ?Sized> {
     store: &'a S,
     contents_left: usize,
     bytes_left: u64,
-    read: Loaded,
+    read: HashMap<ContentId, Result<Blob, ContentError>>,
 }
 
 impl<S: ContentStore + ?Sized> Reading<'_, S> {
@@ -92,15 +89,15 @@ impl<S: ContentStore + ?Sized> Reading<'_, S> {
         }
     }
 
-    async fn get(&mut self, Reference { id, size }: Reference) -> Result<Arc<[u8]>, ContentError> {
+    async fn get(&mut self, Reference { id, size }: Reference) -> Result<Blob, ContentError> {
         if self.contents_left == 0 || size.is_some_and(|size| size > self.bytes_left) {
             return Err(ContentProblem::BeyondLimits { id }.into());
         }
         self.contents_left -= 1;
-        let bytes = load(self.store, id).await?;
-        let size = bytes.len() as u64;
-        self.bytes_left = self.bytes_left.checked_sub(size).ok_or(ContentProblem::BeyondLimits { id })?;
-        Ok(bytes)
+        let blob = load(self.store, id).await?;
+        let bytes = blob.bytes().len() as u64;
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(ContentProblem::BeyondLimits { id })?;
+        Ok(blob)
     }
 }
 
@@ -109,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::contents::{Cached, ContentId, MemoryStore};
+    use crate::contents::{Cached, MemoryStore};
     use crate::message::Source;
 
     fn message(seq: u32, image: serde_json::Value) -> Message {
@@ -121,8 +118,8 @@ mod tests {
         record.into()
     }
 
-    fn image(bytes: &[u8], size: Option<usize>) -> serde_json::Value {
-        let mut json = json!({"type": "image", "contentId": ContentId::of(bytes).to_string()});
+    fn image(blob: &Blob, size: Option<usize>) -> serde_json::Value {
+        let mut json = json!({"type": "image", "contentId": blob.id().to_string()});
         json.as_object_mut().unwrap().extend(size.map(|size| ("size".to_owned(), size.into())));
         json
     }
@@ -136,11 +133,10 @@ mod tests {
     fn newest_contents_are_read_within_the_limits() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let store = Cached::new(MemoryStore::default(), 0);
-        let contents: [Arc<[u8]>; 6] = [1_000, 1_001, 1_002, 1_003, 20, 30].map(|size| vec![7; size].into());
-        let messages: Vec<Message> =
-            (0..).zip(&contents).map(|(seq, bytes)| message(seq, image(bytes, None))).collect();
-        for bytes in &contents {
-            runtime.block_on(store.put(ContentId::of(bytes), bytes, "CA1")).unwrap();
+        let blobs: Vec<Blob> = [1_000, 1_001, 1_002, 1_003, 20, 30].map(|size| Blob::new(vec![7; size])).into();
+        let messages: Vec<Message> = (0..).zip(&blobs).map(|(seq, blob)| message(seq, image(blob, None))).collect();
+        for blob in &blobs {
+            runtime.block_on(store.put(blob, "CA1")).unwrap();
         }
         let read = |contents, bytes| {
             let before = store.misses();
@@ -163,10 +159,9 @@ mod tests {
     #[test]
     fn known_size_beyond_the_limit_avoids_the_read() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let store = Cached::new(MemoryStore::default(), 0);
-        let bytes: Arc<[u8]> = [7; 5_000].into();
-        runtime.block_on(store.put(ContentId::of(&bytes), &bytes, "CA1")).unwrap();
-        let messages = || [message(0, image(&bytes, Some(5_000)))];
+        let (store, blob) = (Cached::new(MemoryStore::default(), 0), Blob::new(vec![7; 5_000]));
+        runtime.block_on(store.put(&blob, "CA1")).unwrap();
+        let messages = || [message(0, image(&blob, Some(5_000)))];
         assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 4_999)).1.len(), 1);
         assert_eq!(store.misses(), 0);
         assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 5_000)).1.len(), 0);

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ContentError, ContentId};
+use super::{Blob, ContentError, ContentId};
 
 /// The future that the methods of a [`ContentStore`] return.
 pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentError>> + Send + 'a>>;
@@ -17,9 +17,8 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 /// - **Durability.** A content that [`put`](Self::put) accepted is as durable as the log that will refer to it. It stays
 ///   until all its owners are [released](Self::release), even if others put and release it at the same time.
 /// - **Idempotence.** Repeated or concurrent puts of one content have the effect of one put. A put replaces damaged bytes.
-/// - **Verification.** [`get`](Self::get) returns the bytes that were put, or an error that names the content. A store
-///   compares [`ContentId::of`] the bytes that it reads with their id, or has a checksum of its own. The library checks
-///   again: bytes with another id never reach a message.
+/// - **Verification.** [`get`](Self::get) returns the bytes that were put, or an error that names the content. Use
+///   [`Blob::verified`].
 /// - **Cancellation.** A future can be dropped at any time, and its effect may then be partial. Repeating the action
 ///   completes it. If a store does not know whether a content is used, the content stays: an unused content is harmless
 ///   and is deleted when its owner is released again.
@@ -32,31 +31,24 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 ///
 /// A single content cannot be deleted, because the caller cannot know its other owners.
 pub trait ContentStore: Send + Sync {
-    /// Stores a content, which `owner` uses from now on. `id` is the [id](ContentId::of) of `bytes`; a store may rely on
-    /// that.
+    /// Stores a content, which `owner` uses from now on.
     ///
     /// Returns [`ContentError`] if the store failed.
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()>;
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()>;
 
     /// Stores a content like [`put`](Self::put), but sends no further part of it once `time` has passed. A store that takes
     /// a content in parts overrides this. It keeps the parts that it has, and the next put continues.
     ///
     /// Returns the errors of [`put`](Self::put), and a [retryable](ContentError::is_retryable) one if parts are left.
-    fn put_within<'a>(
-        &'a self,
-        id: ContentId,
-        bytes: &'a Arc<[u8]>,
-        owner: &'a str,
-        time: Duration,
-    ) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         let _ = time;
-        self.put(id, bytes, owner)
+        self.put(blob, owner)
     }
 
-    /// Returns the bytes of a content, or `None` if the store does not have it.
+    /// Returns the content, or `None` if the store does not have it.
     ///
     /// Returns [`ContentError`] if the stored bytes are damaged, or if the store failed.
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>>;
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>>;
 
     /// Ends all uses of an owner, and deletes the contents that no other owner uses. Releasing an unknown owner
     /// succeeds.
@@ -75,21 +67,15 @@ pub trait ContentStore: Send + Sync {
 }
 
 impl<S: ContentStore + ?Sized> ContentStore for Arc<S> {
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
-        (**self).put(id, bytes, owner)
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+        (**self).put(blob, owner)
     }
 
-    fn put_within<'a>(
-        &'a self,
-        id: ContentId,
-        bytes: &'a Arc<[u8]>,
-        owner: &'a str,
-        time: Duration,
-    ) -> ContentFuture<'a, ()> {
-        (**self).put_within(id, bytes, owner, time)
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
+        (**self).put_within(blob, owner, time)
     }
 
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         (**self).get(id)
     }
 

@@ -10,7 +10,7 @@ use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogErrorKind, LogFuture, LoggedCall,
     Put, Span, WriterLease,
 };
-use crate::contents::{ContentError, ContentStore, Detached, Offload, hydrate};
+use crate::contents::{Blob, ContentError, ContentStore, Offload, hydrate};
 use crate::message::Record;
 
 /// A log that moves large contents into a content store.
@@ -95,11 +95,11 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
     }
 
     /// Puts contents, a few concurrently. After an error, running puts end, and no further ones begin.
-    async fn put_contents(&self, mut contents: Detached, owner: &str) -> Result<(), ContentError> {
+    async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &str) -> Result<(), ContentError> {
         let mut seen = HashSet::new();
-        contents.retain(|(id, _)| seen.insert(*id));
-        for chunk in contents.chunks(CONCURRENT_PUTS) {
-            let puts = chunk.iter().map(|(id, bytes)| self.store.put_within(*id, bytes, owner, PUT_TIME));
+        blobs.retain(|blob| seen.insert(blob.id()));
+        for chunk in blobs.chunks(CONCURRENT_PUTS) {
+            let puts = chunk.iter().map(|blob| self.store.put_within(blob, owner, PUT_TIME));
             ended(puts.collect()).await.into_iter().collect::<Result<(), _>>()?;
         }
         Ok(())
@@ -107,8 +107,8 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
 
     /// Returns the record with references, and the result of putting its contents.
     async fn offloaded(&self, call_id: &CallId, record: &Record) -> (Record, Result<(), LogError>) {
-        let (record, contents) = self.offload.detach(record);
-        let put = self.put_contents(contents, call_id.as_str()).await;
+        let (record, blobs) = self.offload.detach(record);
+        let put = self.put_contents(blobs, call_id.as_str()).await;
         let operation = |error| store_error(format!("putting contents of call {call_id}"), error).of_one_record();
         (record, put.map_err(operation))
     }

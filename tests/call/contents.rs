@@ -1,10 +1,9 @@
 //! Contents that the conversation holds by reference: the model gets their bytes, the conversation keeps the reference.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use verbale::contents::{ContentFuture, ContentId, ContentStore, MemoryStore};
+use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore};
 use verbale::message::{Media, MediaKind, ResultContent, Source};
 use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
 use verbale::{Content, Message, MessageWrapper, Value};
@@ -52,8 +51,9 @@ async fn photo_turn(store: impl ContentStore + 'static, id: String) -> [Vec<Sour
 #[tokio::test(start_paused = true)]
 async fn request_has_the_bytes_of_referenced_contents() {
     let store = MemoryStore::default();
-    store.put(ContentId::of(PNG), &PNG.into(), "CA1").await.unwrap();
-    let id = ContentId::of(PNG).to_string();
+    let photo = Blob::new(PNG);
+    store.put(&photo, "CA1").await.unwrap();
+    let id = photo.id().to_string();
     let [asked, kept] = photo_turn(store, id.clone()).await;
     assert_eq!(asked, [Source::Bytes(PNG.into())]);
     assert_eq!(kept, [Source::ContentId(id.as_str().into())]);
@@ -61,7 +61,7 @@ async fn request_has_the_bytes_of_referenced_contents() {
 
 #[tokio::test(start_paused = true)]
 async fn missing_content_does_not_fail_the_turn() {
-    let id = ContentId::of(PNG).to_string();
+    let id = Blob::new(PNG).id().to_string();
     let [asked, kept] = photo_turn(MemoryStore::default(), id.clone()).await;
     assert_eq!(asked, [Source::ContentId(id.as_str().into())]);
     assert_eq!(asked, kept);
@@ -71,11 +71,11 @@ async fn missing_content_does_not_fail_the_turn() {
 struct Hangs;
 
 impl ContentStore for Hangs {
-    fn put<'a>(&'a self, _: ContentId, _: &'a Arc<[u8]>, _: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, _: &'a Blob, _: &'a str) -> ContentFuture<'a, ()> {
         Box::pin(std::future::pending())
     }
 
-    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(std::future::pending())
     }
 
@@ -86,7 +86,7 @@ impl ContentStore for Hangs {
 
 #[tokio::test(start_paused = true)]
 async fn store_that_hangs_leaves_time_for_the_answer() {
-    let id = ContentId::of(PNG).to_string();
+    let id = Blob::new(PNG).id().to_string();
     let started = Instant::now();
     let [asked, _] = photo_turn(Hangs, id.clone()).await;
     assert_eq!(asked, [Source::ContentId(id.as_str().into())]);

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use verbale::clock::ManualClock;
-use verbale::contents::{Cached, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore};
+use verbale::contents::{Blob, Cached, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore};
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogErrorKind, LogFuture, LoggedCall, MemoryLog,
@@ -148,7 +148,7 @@ async fn contents_are_stored_before_their_record() {
     assert_eq!(store.count(), 0);
 }
 
-/// A store that fails for some contents, and has other bytes for some.
+/// A store that fails for some contents.
 #[derive(Default)]
 struct Failing {
     store: MemoryStore,
@@ -167,17 +167,17 @@ impl Failing {
 }
 
 impl ContentStore for Failing {
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         self.puts.fetch_add(1, Ordering::Relaxed);
-        if self.unput.lock().unwrap().contains(&id) {
+        if self.unput.lock().unwrap().contains(&blob.id()) {
             return Box::pin(std::future::ready(Err(self.error("put"))));
         }
-        self.store.put(id, bytes, owner)
+        self.store.put(blob, owner)
     }
 
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         if self.unread.lock().unwrap().contains(&id) {
-            return Box::pin(std::future::ready(Ok(Some(b"other bytes"[..].into()))));
+            return Box::pin(std::future::ready(Blob::verified(id, &b"other bytes"[..]).map(Some)));
         }
         self.store.get(id)
     }
@@ -273,8 +273,8 @@ async fn interrupted_erasure_is_completed_by_the_next() {
         }
         assert_eq!(log.put_record(&first(&call("CA1")), &late).await.unwrap_err().kind(), LogErrorKind::Erased);
         assert_eq!(store.store.count(), 0);
-        let bytes: Arc<[u8]> = "secret".repeat(333).into_bytes().into();
-        store.store.put(ContentId::of(&bytes), &bytes, "CA1").await.unwrap();
+        let blob = Blob::new("secret".repeat(333).into_bytes());
+        store.store.put(&blob, "CA1").await.unwrap();
     }
     // A put that was cut off arrives after the erasure.
     log.erase_call(&call("CA1")).await.unwrap();

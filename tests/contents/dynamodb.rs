@@ -1,15 +1,11 @@
 //! The store in DynamoDB: its items and its cost.
 
-use std::sync::Arc;
-
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
-use verbale::contents::{ContentId, ContentStore};
+use verbale::contents::{Blob, ContentStore};
 use verbale::dynamodb::{Cost, DynamoContents, Item, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
-
-use super::{has, put};
 
 const CHUNK_BYTES: usize = 350 * 1024;
 
@@ -57,7 +53,7 @@ pub fn keys(item: &Item) -> [String; 2] {
 }
 
 /// Returns bytes that differ from one position to the next.
-fn bytes(size: usize) -> Arc<[u8]> {
+fn bytes(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at * 31 % 251) as u8).collect()
 }
 
@@ -74,9 +70,9 @@ async fn content_of_any_size_is_split_and_restored() {
         (1_000_000, 3),
         (5 * 1024 * 1024, 15),
     ] {
-        let bytes = bytes(size);
-        put(&store, &bytes, call).await;
-        assert!(has(&store, &bytes).await, "{size}");
+        let blob = Blob::new(bytes(size));
+        store.put(&blob, call).await.unwrap();
+        assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob), "{size}");
         let items = table.items().await;
         assert_eq!(items.len(), chunks + 3, "a head, two uses, and the chunks of {size} bytes");
         let largest = items.iter().map(item_size).max().unwrap();
@@ -90,11 +86,11 @@ async fn content_of_any_size_is_split_and_restored() {
 #[tokio::test]
 async fn items_have_the_documented_form() {
     let table = table().await;
-    let bytes: Arc<[u8]> = b"Hi, there"[..].into();
-    put(&table.store(), &bytes, "CA#1").await;
-    put(&table.store(), &bytes, "CA#1").await;
+    let blob = Blob::new(&b"Hi, there"[..]);
+    table.store().put(&blob, "CA#1").await.unwrap();
+    table.store().put(&blob, "CA#1").await.unwrap();
     let mut items = table.items().await;
-    let content = format!("CONTENT#{}", ContentId::of(&bytes));
+    let content = format!("CONTENT#{}", blob.id());
     let generation = items[1].remove("generation").unwrap().as_s().unwrap().clone();
     let put_ids: Vec<_> = [2, 3].map(|at| items[at].remove("put").unwrap()).into();
     assert_eq!(put_ids[0], put_ids[1]);
@@ -105,7 +101,7 @@ async fn items_have_the_documented_form() {
         item
     };
     let mut chunk = item(&content, &format!("CHUNK#{generation}#0000"), "chunk");
-    chunk.insert("bytes".to_owned(), AttributeValue::B(Blob::new(&b"Hi, there"[..])));
+    chunk.insert("bytes".to_owned(), AttributeValue::B(Bytes::new(&b"Hi, there"[..])));
     let mut head = item(&content, "CONTENT", "content");
     head.insert("size".to_owned(), AttributeValue::N("9".to_owned()));
     head.insert("puts".to_owned(), AttributeValue::N("2".to_owned()));
@@ -116,15 +112,15 @@ async fn items_have_the_documented_form() {
 async fn damage_is_reported_and_repaired_by_the_next_put() {
     let (table, call) = (table().await, "CA1");
     let store = table.store();
-    let bytes = bytes(CHUNK_BYTES * 2);
+    let blob = Blob::new(bytes(CHUNK_BYTES * 2));
     type Damage = fn(&mut Item) -> bool;
     let damages: [Damage; 3] = [
         |_| true,
-        |chunk| chunk.insert("bytes".to_owned(), AttributeValue::B(Blob::new(&b"my pin is 47-11"[..]))).is_none(),
+        |chunk| chunk.insert("bytes".to_owned(), AttributeValue::B(Bytes::new(&b"my pin is 47-11"[..]))).is_none(),
         |chunk| chunk.remove("bytes").is_none(),
     ];
     for damage in damages {
-        put(&store, &bytes, call).await;
+        store.put(&blob, call).await.unwrap();
         let mut chunk = table.items().await.remove(1);
         assert!(chunk.contains_key("bytes"));
         if damage(&mut chunk) {
@@ -133,12 +129,11 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
         } else {
             table.put(chunk).await;
         }
-        let id = ContentId::of(&bytes);
-        let error = store.get(id).await.unwrap_err();
-        assert!(error.to_string().starts_with(&format!("content {id} is corrupt")), "{error:?}");
+        let error = store.get(blob.id()).await.unwrap_err();
+        assert!(error.to_string().starts_with(&format!("content {} is corrupt", blob.id())), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("pin"), "{error:?}");
-        put(&store, &bytes, call).await;
-        assert!(has(&store, &bytes).await);
+        store.put(&blob, call).await.unwrap();
+        assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
         assert_eq!(table.items().await.len(), 5, "two chunks, a head, two uses, and no damaged chunk");
     }
     store.release(call).await.unwrap();
@@ -147,7 +142,7 @@ async fn damage_is_reported_and_repaired_by_the_next_put() {
 
 #[tokio::test]
 async fn requests_cost_the_documented_units() {
-    let (table, bytes) = (table().await, bytes(2_000));
+    let (table, blob) = (table().await, Blob::new(bytes(2_000)));
     let store = table.store();
     let spent = std::cell::Cell::new(Cost::default());
     // The cost since the last call.
@@ -157,13 +152,13 @@ async fn requests_cost_the_documented_units() {
     };
     let [one, other] = ["CA1", "CA2"];
     // 4 units for the uses, 3 for the chunk, 1 for the head. Later puts write the uses and the count in the head.
-    put(&store, &bytes, one).await;
+    store.put(&blob, one).await.unwrap();
     assert_eq!(figures(), (5, 8.0, 2.0));
-    put(&store, &bytes, other).await;
+    store.put(&blob, other).await.unwrap();
     assert_eq!(figures(), (3, 5.0, 1.0));
-    put(&store, &bytes, one).await;
+    store.put(&blob, one).await.unwrap();
     assert_eq!(figures(), (3, 5.0, 1.0));
-    assert!(has(&store, &bytes).await);
+    store.get(blob.id()).await.unwrap();
     assert_eq!(figures(), (1, 0.0, 1.0));
     // The two items of the use. The last release also deletes the head and the chunk.
     store.release(one).await.unwrap();
@@ -179,12 +174,11 @@ async fn requests_cost_the_documented_units() {
 #[tokio::test]
 async fn error_names_the_content_or_the_owner() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let (store, bytes) = (DynamoContents::new(client).with_table("elsewhere"), bytes(10));
-    let id = ContentId::of(&bytes);
-    let put = store.put(id, &bytes, "CA1").await.unwrap_err();
-    let get = store.get(id).await.unwrap_err();
+    let (store, blob) = (DynamoContents::new(client).with_table("elsewhere"), Blob::new(bytes(10)));
+    let put = store.put(&blob, "CA1").await.unwrap_err();
+    let get = store.get(blob.id()).await.unwrap_err();
     for error in [&put, &get] {
-        assert!(error.to_string().contains(&id.to_string()) && !error.is_retryable(), "{error}");
+        assert!(error.to_string().contains(&blob.id().to_string()) && !error.is_retryable(), "{error}");
     }
     let release = store.release("CA1").await.unwrap_err();
     assert_eq!(
@@ -209,19 +203,18 @@ async fn compressed_text_is_read_back_whatever_the_setting() {
         format!("the ferry number {} leaves at {} ", number >> 40, number % 24)
     });
     let said: String = words.take(40_000).collect();
-    let text: Arc<[u8]> = said.into_bytes().into();
-    let image: Arc<[u8]> = (0..=255).cycle().take(3_000).collect();
-    for bytes in [&text, &image] {
+    let (text, image) = (Blob::new(said.into_bytes()), Blob::new((0..=255).cycle().take(3_000).collect::<Vec<u8>>()));
+    for blob in [&text, &image] {
         let before = compressing.cost();
-        put(&compressing, bytes, call).await;
+        compressing.put(blob, call).await.unwrap();
         let units = (compressing.cost() - before).write_units;
-        let is_smaller = units < bytes.len() as f64 / 1_024.0;
-        assert_eq!(is_smaller, bytes == &text, "{units} units for {} bytes", bytes.len());
-        assert!(has(&plain, bytes).await);
+        let is_smaller = units < blob.bytes().len() as f64 / 1_024.0;
+        assert_eq!(is_smaller, blob == &text, "{units} units for {} bytes", blob.bytes().len());
+        assert_eq!(plain.get(blob.id()).await.unwrap().as_ref(), Some(blob));
         // A put without compression finds the content.
-        put(&plain, bytes, "CA2").await;
+        plain.put(blob, "CA2").await.unwrap();
         compressing.release(call).await.unwrap();
-        assert!(has(&compressing, bytes).await);
+        assert_eq!(compressing.get(blob.id()).await.unwrap().as_ref(), Some(blob));
         plain.release("CA2").await.unwrap();
         assert_eq!(table.used_items().await, []);
     }

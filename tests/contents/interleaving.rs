@@ -14,11 +14,10 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use tokio::sync::Notify;
-use verbale::contents::ContentStore;
+use verbale::contents::{Blob, ContentStore};
 use verbale::dynamodb::DynamoContents;
 
 use super::dynamodb::{Table, table};
-use super::has;
 
 /// The actions of others on the same table while a request is held.
 type Others = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -126,23 +125,23 @@ enum Action {
 }
 
 thread_local! {
-    static CONTENT: RefCell<Arc<[u8]>> = RefCell::new(b"Hi, there"[..].into());
+    static CONTENT: RefCell<Blob> = RefCell::new(Blob::new(&b"Hi, there"[..]));
 }
 
 /// The content of the test, of one chunk by default. It is small because the tests put it into hundreds of tables.
-fn content() -> Arc<[u8]> {
-    CONTENT.with_borrow(Arc::clone)
+fn blob() -> Blob {
+    CONTENT.with_borrow(Blob::clone)
 }
 
 /// Lets the test put a content of two chunks, whose head is written before them.
 fn use_two_chunks() {
-    CONTENT.set(vec![7; 350 * 1024 + 1].into());
+    CONTENT.set(Blob::new(vec![7; 350 * 1024 + 1]));
 }
 
 impl Action {
     async fn run(&self, store: &DynamoContents) {
         match self {
-            Self::Put(owner) => super::put(store, &content(), owner).await,
+            Self::Put(owner) => store.put(&blob(), owner).await.unwrap(),
             Self::Release(owner) => store.release(owner).await.unwrap(),
         }
     }
@@ -179,7 +178,7 @@ async fn table_after(actions: &[Action]) -> Table {
 async fn assert_used_by(table: &Table, owners: &[&str], when: &str) {
     let store = table.store();
     for owner in owners {
-        assert!(has(&store, &content()).await, "{when}");
+        assert_eq!(store.get(blob().id()).await.unwrap(), Some(blob()), "{when}");
         store.release(owner).await.unwrap();
     }
     assert_empty(table, when).await;
@@ -278,7 +277,7 @@ async fn interleave(befores: Vec<Vec<Action>>, step: usize) -> usize {
                         let [partition, sort] = super::dynamodb::keys(item);
                         partition.starts_with("CONTENT#") && sort == format!("USE#{owner}")
                     });
-                    assert!(!uses || has(&table.store(), &content()).await, "{when}");
+                    assert!(!uses || table.store().get(blob().id()).await.unwrap().is_some(), "{when}");
                     table.store().release(owner).await.unwrap();
                 }
                 assert_used_by(&table, &of(Some(true)).collect::<Vec<_>>(), &when).await;

@@ -12,11 +12,11 @@ mod records;
 mod strategy;
 mod whole_calls;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use verbale::Record;
-use verbale::contents::{ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Problem};
+use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Problem};
 use verbale::log::{CallId, CallLog, LogError, MemoryLog, Offloading, WriterLease};
 
 fn record(json: serde_json::Value) -> Record {
@@ -29,7 +29,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Offloads a record for the owner `CA1`, and returns the record with references.
 async fn try_offload(record: &Record, threshold: usize, store: impl ContentStore) -> Result<Record, LogError> {
-    let small = Arc::new(MemoryLog::new());
+    let small = std::sync::Arc::new(MemoryLog::new());
     let log = Offloading::new(small.clone(), store).with_threshold(threshold);
     let lease = WriterLease::from(CallId::new("CA1").unwrap());
     log.put_record(&lease, record).await?;
@@ -55,26 +55,14 @@ fn hydrate(record: &Record, store: impl ContentStore) -> (Record, Vec<Problem>) 
     (records.remove(0), problems)
 }
 
-/// Puts a content under the id of its bytes.
-async fn put<S: ContentStore + ?Sized>(store: &S, bytes: &Arc<[u8]>, owner: &str) {
-    store.put(ContentId::of(bytes), bytes, owner).await.unwrap();
-}
-
 /// Puts contents for the owner `CA1`.
-fn put_all<'a>(store: &impl ContentStore, contents: impl IntoIterator<Item = &'a Arc<[u8]>>) {
-    for bytes in contents {
-        block_on(put(store, bytes, "CA1"));
+fn put_all<'a>(store: &impl ContentStore, blobs: impl IntoIterator<Item = &'a Blob>) {
+    for blob in blobs {
+        block_on(store.put(blob, "CA1")).unwrap();
     }
 }
 
-/// Returns whether a store has a content, whole and unchanged.
-async fn has<S: ContentStore + ?Sized>(store: &S, bytes: &[u8]) -> bool {
-    let found = store.get(ContentId::of(bytes)).await.unwrap();
-    assert!(found.as_deref().is_none_or(|found| found == bytes), "the store has other bytes");
-    found.is_some()
-}
-
-/// A store in memory that loses or damages some contents, does not verify them, and records its requests.
+/// A store in memory that loses or damages some contents, and records its requests.
 #[derive(Default)]
 struct Watched {
     store: MemoryStore,
@@ -86,19 +74,19 @@ struct Watched {
 }
 
 impl ContentStore for Watched {
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
         self.puts.fetch_add(1, Ordering::Relaxed);
         if self.refuses_puts {
             let error = ContentError::store("put", true, std::io::Error::other("full"));
             return Box::pin(std::future::ready(Err(error)));
         }
-        self.store.put(id, bytes, owner)
+        self.store.put(blob, owner)
     }
 
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         self.asked.lock().unwrap().push(id);
         if self.corrupt.lock().unwrap().contains(&id) {
-            return Box::pin(std::future::ready(Ok(Some(b"other bytes"[..].into()))));
+            return Box::pin(std::future::ready(Blob::verified(id, &b"other bytes"[..]).map(Some)));
         }
         if self.lost.lock().unwrap().contains(&id) {
             return Box::pin(std::future::ready(Ok(None)));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use proptest::{collection, option};
 use serde_json::{Value as Json, json};
-use verbale::contents::{ContentFuture, ContentId, ContentStore, MemoryStore};
+use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore};
 use verbale::dynamodb::{from_item, to_items};
 use verbale::log::CallId;
 use verbale::{Content, Heard, HeardSource, Record, Value};
@@ -197,33 +197,33 @@ proptest! {
     fn record_without_its_contents_keeps_references(record in record(), lost in any::<u64>()) {
         let whole = Arc::new(Puts::default());
         let small = offload(&record, 64, whole.clone());
-        let contents = whole.0.lock().unwrap().clone();
+        let blobs = whole.0.lock().unwrap().clone();
         let store = Arc::new(MemoryStore::default());
-        let kept: Vec<&Arc<[u8]>> =
-            contents.iter().enumerate().filter(|(at, _)| lost >> (at % 64) & 1 == 0).map(|(_, bytes)| bytes).collect();
+        let kept: Vec<&Blob> =
+            blobs.iter().enumerate().filter(|(at, _)| lost >> (at % 64) & 1 == 0).map(|(_, blob)| blob).collect();
         put_all(&store, kept.iter().copied());
         let (hydrated, problems) = hydrate(&small, store.clone());
-        for missing in contents.iter().filter(|bytes| !kept.contains(bytes)) {
-            let problem = problems.iter().find(|problem| problem.content_id == ContentId::of(missing));
+        for missing in blobs.iter().filter(|blob| !kept.contains(blob)) {
+            let problem = problems.iter().find(|problem| problem.content_id == missing.id());
             prop_assert!(problem.is_some_and(|problem| problem.message_id == record.id()));
         }
         // The record can be logged as it is, and a later read with all contents restores it.
-        put_all(&store, &contents);
+        put_all(&store, &blobs);
         prop_assert_eq!(hydrate(&logged(&hydrated), store).0, record);
     }
 }
 
 /// A store that keeps the contents in the order of their puts.
 #[derive(Default)]
-struct Puts(Mutex<Vec<Arc<[u8]>>>);
+struct Puts(Mutex<Vec<Blob>>);
 
 impl ContentStore for Puts {
-    fn put<'a>(&'a self, _: ContentId, bytes: &'a Arc<[u8]>, _: &'a str) -> ContentFuture<'a, ()> {
-        self.0.lock().unwrap().push(bytes.clone());
+    fn put<'a>(&'a self, blob: &'a Blob, _: &'a str) -> ContentFuture<'a, ()> {
+        self.0.lock().unwrap().push(blob.clone());
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
@@ -323,9 +323,9 @@ fn reference_has_id_type_and_size() {
 #[test]
 fn content_that_contradicts_its_record_is_a_problem() {
     let store = MemoryStore::default();
-    let binary: Arc<[u8]> = [0xff; 2_000].into();
+    let binary = Blob::new(vec![0xff; 2_000]);
     put_all(&store, [&binary]);
-    let id = ContentId::of(&binary).to_string();
+    let id = binary.id().to_string();
     let text = json!({"type": "text", "contentId": id, "mimeType": "text/plain", "size": 2000});
     let wrong_size = json!({"type": "image", "contentId": id, "size": 7});
     let call = json!({"type": "toolCall", "id": "c", "name": "f", "arguments": {},
@@ -336,7 +336,7 @@ fn content_that_contradicts_its_record_is_a_problem() {
     assert_eq!(problems.len(), 3);
     for problem in problems {
         assert!(
-            problem.error.to_string().contains(&format!("content {id} is not"))
+            problem.error.to_string().contains(&format!("content {} is not", binary.id()))
                 && problem.error.to_string().contains("as its record says")
         );
     }
@@ -345,9 +345,9 @@ fn content_that_contradicts_its_record_is_a_problem() {
 #[test]
 fn additions_of_a_newer_writer_to_a_reference_are_kept() {
     let store = MemoryStore::default();
-    let bytes: Arc<[u8]> = [b'x'; 2_000].into();
-    put_all(&store, [&bytes]);
-    let id = ContentId::of(&bytes).to_string();
+    let blob = Blob::new(vec![b'x'; 2_000]);
+    put_all(&store, [&blob]);
+    let id = blob.id().to_string();
     let record = assistant(
         json!([
             {"type": "text", "contentId": id, "mimeType": "text/plain", "size": 2000, "language": "it"},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{Cached, ContentId, ContentStore, MemoryStore, resolve};
+use verbale::contents::{Blob, Cached, ContentFuture, ContentId, ContentStore, MemoryStore, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Media, MediaKind, Source};
 use verbale::{Content, MessagesManager, Record, ToolCall, Value};
@@ -70,7 +70,7 @@ async fn offloaded_image_is_resolved_for_the_model() {
 async fn store(contents: &[&[u8]]) -> MemoryStore {
     let store = MemoryStore::default();
     for bytes in contents {
-        store.put(ContentId::of(bytes), &(*bytes).into(), "CA1").await.unwrap();
+        store.put(&Blob::new(*bytes), "CA1").await.unwrap();
     }
     store
 }
@@ -106,12 +106,28 @@ async fn repeated_content_is_read_once() {
     assert_eq!((sources(&messages).len(), repairs.len()), (4, 1));
 }
 
+/// A store that has one content under all ids.
+struct Confused;
+
+impl ContentStore for Confused {
+    fn put<'a>(&'a self, _: &'a Blob, _: &'a str) -> ContentFuture<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Blob>> {
+        Box::pin(async { Ok(Some(Blob::new(PDF))) })
+    }
+
+    fn release<'a>(&'a self, _: &'a str) -> ContentFuture<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
 #[tokio::test]
 async fn bytes_with_another_id_never_reach_the_model() {
-    let (store, id) = (MemoryStore::default(), ContentId::of(PNG));
-    store.put(id, &PDF.into(), "CA1").await.unwrap();
+    let id = ContentId::of(PNG);
     let asked = window(&super::shown([by_id(PNG).into()]));
-    let (resolved, problems) = resolve(asked.clone(), &store).await;
+    let (resolved, problems) = resolve(asked.clone(), &Confused).await;
     assert!(resolved == asked);
     let error = problems[0].error.to_string();
     assert!(problems.len() == 1 && error.starts_with(&format!("content {id} is corrupt")), "{error}");

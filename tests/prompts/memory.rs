@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{ContentId, ContentStore, MemoryStore};
+use verbale::contents::{Blob, ContentId, ContentStore, MemoryStore};
 use verbale::conversation::{Config, Conversation, Conversations};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
@@ -20,15 +20,15 @@ fn last_request(bedrock: &FakeBedrock) -> Json {
 #[tokio::test]
 async fn stored_content_reaches_the_model_but_not_the_conversation() {
     let store = Arc::new(MemoryStore::default());
-    let photo = ContentId::of(PNG);
-    store.put(photo, &PNG.into(), "CA1").await.unwrap();
+    let photo = Blob::new(PNG);
+    store.put(&photo, "CA1").await.unwrap();
     let bedrock = FakeBedrock::new();
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
     let by_id = |id: ContentId| {
         Media::new(MediaKind::Image, Source::ContentId(id.to_string().into())).with_label("the receipt")
     };
-    let shown = conversation.continuation().request("Look:").request(by_id(photo));
+    let shown = conversation.continuation().request("Look:").request(by_id(photo.id()));
     shown.request(by_id(ContentId::of(b"nowhere"))).prompt().await.unwrap();
 
     let content = &last_request(&bedrock)["messages"][0]["content"];
@@ -37,7 +37,7 @@ async fn stored_content_reaches_the_model_but_not_the_conversation() {
     let kept = conversation.read(|manager| serde_json::to_value(manager.records()).unwrap());
     assert_eq!(
         kept.pointer("/0/message/contents/1/contentId"),
-        Some(&json!(photo.to_string())),
+        Some(&json!(photo.id().to_string())),
         "the record has the id, not the bytes"
     );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use verbale::contents::{Cached, ContentId, ContentStore};
+use verbale::contents::{Blob, Cached, ContentStore};
 use verbale::dynamodb::{DynamoContents, DynamoLog};
 use verbale::log::{
     CallHeader, CallLog, CallWriter, LogWriter, LoggedCall, Offloading, Spool, SpoolSettings, WriterSettings,
@@ -38,16 +38,14 @@ fn text(bytes: usize) -> String {
     text
 }
 
-/// A text of some bytes and its id.
-fn content(bytes: usize) -> (ContentId, Arc<[u8]>) {
-    let text = text(bytes).into_bytes();
-    (ContentId::of(&text), text.into())
+fn blob(bytes: usize) -> Blob {
+    Blob::new(text(bytes).into_bytes())
 }
 
 /// The partition of the large text.
 fn partition() -> &'static str {
     static PARTITION: OnceLock<String> = OnceLock::new();
-    PARTITION.get_or_init(|| format!("CONTENT#{}", content(TEXT_BYTES).0))
+    PARTITION.get_or_init(|| format!("CONTENT#{}", blob(TEXT_BYTES).id()))
 }
 
 fn offloading(dynamo: &Dynamo) -> Offloading<DynamoLog, Cached<DynamoContents>> {
@@ -176,16 +174,16 @@ async fn upload_continues_in_the_next_process() {
 #[tokio::test(start_paused = true)]
 async fn dropped_put_continues_at_the_next_chunk() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let (store, owner, (id, large)) = (DynamoContents::new(dynamo.client()), "CA1", content(TEXT_BYTES));
+    let (store, owner, large) = (DynamoContents::new(dynamo.client()), "CA1", blob(TEXT_BYTES));
     let mut attempts = 1;
     // Each attempt is dropped while a chunk is in flight.
-    while tokio::time::timeout(Duration::from_millis(1_900), store.put(id, &large, owner)).await.is_err() {
+    while tokio::time::timeout(Duration::from_millis(1_900), store.put(&large, owner)).await.is_err() {
         attempts += 1;
     }
     assert!(attempts < 20, "{attempts} attempts");
     dynamo.settle().await;
     assert_eq!(chunks_there(&dynamo, partition()), CHUNKS);
-    assert!(store.get(id).await.unwrap() == Some(large));
+    assert_eq!(store.get(large.id()).await.unwrap(), Some(large.clone()));
     let writes: usize = chunk_writes(&dynamo, partition()).into_iter().sum();
     assert!(writes < CHUNKS + attempts, "{writes} writes of chunks in {attempts} attempts");
     store.release(owner).await.unwrap();
@@ -196,13 +194,13 @@ async fn dropped_put_continues_at_the_next_chunk() {
 #[tokio::test(start_paused = true)]
 async fn upload_that_never_ends_leaves_no_orphans_after_its_release() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let (owner, (id, large)) = ("CA1", content(TEXT_BYTES));
-    let part = DynamoContents::new(dynamo.client()).put_within(id, &large, owner, Duration::from_secs(3)).await;
+    let (owner, large) = ("CA1", blob(TEXT_BYTES));
+    let part = DynamoContents::new(dynamo.client()).put_within(&large, owner, Duration::from_secs(3)).await;
     assert!(part.unwrap_err().is_retryable());
     assert_ne!(chunks_there(&dynamo, partition()), 0);
     // Another process.
     let store = DynamoContents::new(dynamo.client());
-    assert_eq!(store.get(id).await.unwrap(), None, "an incomplete content does not exist");
+    assert_eq!(store.get(large.id()).await.unwrap(), None, "an incomplete content does not exist");
     store.release(owner).await.unwrap();
     store.sweep(owner).await.unwrap();
     assert!(dynamo.items("verbale").is_empty(), "no orphans");
@@ -211,12 +209,12 @@ async fn upload_that_never_ends_leaves_no_orphans_after_its_release() {
 #[tokio::test(start_paused = true)]
 async fn released_upload_starts_again() {
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(600..=600)).await;
-    let (owner, (id, large)) = ("CA1", content(TEXT_BYTES));
+    let (owner, large) = ("CA1", blob(TEXT_BYTES));
     let (store, elsewhere) = (DynamoContents::new(dynamo.client()), DynamoContents::new(dynamo.client()));
-    store.put_within(id, &large, owner, Duration::from_secs(3)).await.unwrap_err();
+    store.put_within(&large, owner, Duration::from_secs(3)).await.unwrap_err();
     elsewhere.release(owner).await.unwrap();
-    store.put(id, &large, owner).await.unwrap();
-    assert!(elsewhere.get(id).await.unwrap() == Some(large));
+    store.put(&large, owner).await.unwrap();
+    assert_eq!(elsewhere.get(large.id()).await.unwrap(), Some(large.clone()));
     assert_eq!(chunks_there(&dynamo, partition()), CHUNKS);
 }
 
@@ -227,8 +225,8 @@ async fn bytes_in_flight_are_limited() {
     let puts = (0..60_u8).map(|number| {
         let store = store.clone();
         tokio::spawn(async move {
-            let bytes: Arc<[u8]> = vec![number; CHUNK_BYTES].into();
-            store.put(ContentId::of(&bytes), &bytes, &format!("CA{number}")).await.unwrap();
+            let blob = Blob::new(vec![number; CHUNK_BYTES]);
+            store.put(&blob, &format!("CA{number}")).await.unwrap();
         })
     });
     for put in puts.collect::<Vec<_>>() {
@@ -246,7 +244,7 @@ async fn bytes_in_flight_are_limited() {
 #[tokio::test(start_paused = true)]
 async fn failing_store_delays_only_the_messages_with_contents() {
     let large = 2 * CHUNK_BYTES;
-    let partition = Scope::Partition(format!("CONTENT#{}", content(large).0));
+    let partition = Scope::Partition(format!("CONTENT#{}", blob(large).id()));
     let window = Window::new(Fault::Throttle, Duration::ZERO..HOUR).for_only(partition);
     let (dynamo, _) = log(FaultPlan::none().with_latency_ms(20..=20).with_window(window)).await;
     for with_spool in [false, true] {

@@ -1,13 +1,12 @@
 //! The items of contents: heads, chunks and uses.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::primitives::Blob as Bytes;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::stored::{Stored, decompressed};
-use crate::contents::{ContentError, ContentId, ContentProblem};
+use crate::contents::{Blob, ContentError, ContentId, ContentProblem};
 use crate::dynamodb::{Item, item, names};
 
 pub(super) fn partition_of(id: ContentId) -> String {
@@ -68,13 +67,13 @@ pub(super) enum Chunks {
     Uploading,
 }
 
-pub(super) fn head(stored: &Stored, generation: &str, chunks: Chunks) -> Item {
+pub(super) fn head(blob: &Blob, stored: &Stored, generation: &str, chunks: Chunks) -> Item {
     let attributes = [
-        (names::SIZE, item::number(stored.size)),
+        (names::SIZE, item::number(blob.bytes().len())),
         (names::GENERATION, item::text(generation)),
         (names::PUTS, item::number(1)),
     ];
-    let mut head = to_item(keys(stored.id, names::CONTENT_HEAD), names::ENTITY_CONTENT, attributes);
+    let mut head = to_item(keys(blob.id(), names::CONTENT_HEAD), names::ENTITY_CONTENT, attributes);
     head.extend(stored.digest().map(|digest| (names::ZSTD.to_owned(), item::text(digest))));
     if chunks == Chunks::Uploading {
         head.insert(names::UPLOADING.to_owned(), AttributeValue::Bool(true));
@@ -88,7 +87,7 @@ pub(super) fn sort_key_of_chunk(generation: &str, at: usize) -> String {
 }
 
 pub(super) fn chunk(id: ContentId, sort_key: &str, bytes: &[u8]) -> Item {
-    to_item(keys(id, sort_key), names::ENTITY_CHUNK, [(names::BYTES, AttributeValue::B(Blob::new(bytes)))])
+    to_item(keys(id, sort_key), names::ENTITY_CHUNK, [(names::BYTES, AttributeValue::B(Bytes::new(bytes)))])
 }
 
 /// Returns the two items of a use: in the partition of the content, and in that of the owner.
@@ -121,22 +120,22 @@ impl Found {
         }
     }
 
-    /// Assembles the content from the chunks of the head, and verifies it.
-    pub fn content(&self, id: ContentId, head: &Head) -> Result<Arc<[u8]>, ContentError> {
+    /// Assembles the content from the chunks of the head.
+    pub fn blob(&self, id: ContentId, head: &Head) -> Result<Blob, ContentError> {
         let bytes = |chunk: &Item| Some(chunk.get(names::BYTES)?.as_b().ok()?.as_ref().to_vec());
         let prefix = prefix_of_chunks(&head.generation);
         let own = self.chunks.iter().filter(|chunk| item::sort_key(chunk).is_some_and(|key| key.starts_with(&prefix)));
         let stored: Vec<u8> = own.filter_map(bytes).flatten().collect();
         if head.digest.is_none() {
-            return id.verified(stored);
+            return Blob::verified(id, stored);
         }
         let corrupt = ContentProblem::Corrupt { id, size: stored.len() };
-        decompressed(&stored, head.size).ok_or_else(|| corrupt.into()).and_then(|plain| id.verified(plain))
+        decompressed(&stored, head.size).ok_or_else(|| corrupt.into()).and_then(|plain| Blob::verified(id, plain))
     }
 
     /// Returns the head if the content is complete and intact.
     pub fn complete(&self, id: ContentId) -> Option<&Head> {
-        self.head.as_ref().filter(|head| !head.is_uploading && self.content(id, head).is_ok())
+        self.head.as_ref().filter(|head| !head.is_uploading && self.blob(id, head).is_ok())
     }
 
     /// Returns the sort keys of the chunks of a generation, and those of all other chunks, which no head names.

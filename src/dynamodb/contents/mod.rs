@@ -23,7 +23,7 @@ use self::upload::Uploads;
 use super::Cost;
 use super::table_client::TableClient;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::contents::{ContentError, ContentFuture, ContentId, ContentStore};
+use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore};
 use crate::log::LogError;
 
 /// The maximum number of rounds of a put or release. Another round follows only if another put or release of the same
@@ -100,8 +100,8 @@ impl DynamoContents {
     }
 
     /// Stores a content of one chunk.
-    async fn put_at_once(&self, stored: &Stored, owner: &str) -> Result<IsDone, LogError> {
-        let (id, put_id) = (stored.id, new_id());
+    async fn put_at_once(&self, blob: &Blob, stored: &Stored, owner: &str) -> Result<IsDone, LogError> {
+        let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let found = self.find(id, Wanted::Everything).await?;
         if let Some(head) = found.complete(id) {
@@ -112,7 +112,7 @@ impl DynamoContents {
         for bytes in stored.chunks() {
             self.put_chunk(id, &sort_key, bytes).await?;
         }
-        let head = items::head(stored, &generation, Chunks::Stored);
+        let head = items::head(blob, stored, &generation, Chunks::Stored);
         if !self.put_head(id, head, &generation, found.head.as_ref()).await? {
             self.delete_chunks(id, [sort_key]).await?;
             return Ok(false);
@@ -179,27 +179,21 @@ impl DynamoContents {
 
 impl ContentStore for DynamoContents {
     /// Sends the bytes only if the content is absent or damaged.
-    fn put<'a>(&'a self, id: ContentId, bytes: &'a Arc<[u8]>, owner: &'a str) -> ContentFuture<'a, ()> {
-        self.put_within(id, bytes, owner, Duration::MAX)
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a str) -> ContentFuture<'a, ()> {
+        self.put_within(blob, owner, Duration::MAX)
     }
 
-    fn put_within<'a>(
-        &'a self,
-        id: ContentId,
-        bytes: &'a Arc<[u8]>,
-        owner: &'a str,
-        time: Duration,
-    ) -> ContentFuture<'a, ()> {
+    fn put_within<'a>(&'a self, blob: &'a Blob, owner: &'a str, time: Duration) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             let started = Instant::now();
             let has_time = || started.elapsed() < time;
-            let action = || format!("put content {id}");
-            let stored = if self.is_compressing { Stored::compressed(id, bytes) } else { Stored::plain(id, bytes) };
+            let action = || format!("put content {}", blob.id());
+            let stored = if self.is_compressing { Stored::compressed(blob) } else { Stored::plain(blob) };
             for _ in 0..MAX_ROUNDS {
                 let put = if stored.is_one_chunk() {
-                    self.put_at_once(&stored, owner).await
+                    self.put_at_once(blob, &stored, owner).await
                 } else {
-                    self.upload(&stored, owner, has_time).await
+                    self.upload(blob, &stored, owner, has_time).await
                 };
                 if put.map_err(|error| store_error(action(), error))? {
                     return Ok(());
@@ -210,7 +204,7 @@ impl ContentStore for DynamoContents {
     }
 
     /// Takes one request per MB. Returns [`ContentError`] if chunks are missing.
-    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Arc<[u8]>>> {
+    fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
             let action = || format!("get content {id}");
             let mut last_generation = None;
@@ -218,8 +212,8 @@ impl ContentStore for DynamoContents {
                 let found = self.find(id, Wanted::Everything).await;
                 let found = found.map_err(|error| store_error(action(), error))?;
                 let Some(head) = found.head.as_ref().filter(|head| !head.is_uploading) else { return Ok(None) };
-                match found.content(id, head) {
-                    Ok(bytes) => return Ok(Some(bytes)),
+                match found.blob(id, head) {
+                    Ok(blob) => return Ok(Some(blob)),
                     // Two reads of the same generation: the content was not replaced between two pages.
                     Err(corrupt) if last_generation.as_ref() == Some(&head.generation) => return Err(corrupt),
                     Err(_) => last_generation = Some(head.generation.clone()),

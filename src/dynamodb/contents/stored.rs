@@ -2,39 +2,34 @@
 
 use std::sync::Arc;
 
-use crate::contents::ContentId;
+use crate::contents::{Blob, ContentId};
 use crate::dynamodb::cost::write_units;
 use crate::dynamodb::zstd;
 
 /// The maximum number of bytes of a content in one item. Leaves room for the keys within the 400 KB of an item.
 pub(super) const CHUNK_BYTES: usize = 350 * 1024;
 
-/// A content in its stored form. Two processes may compress differently, so an upload continues only chunks of the same
+/// The stored form of a content. Two processes may compress differently, so an upload continues only chunks of the same
 /// [digest](Self::digest).
 #[derive(Clone)]
 pub(super) struct Stored {
-    pub id: ContentId,
-    /// The number of plain bytes.
-    pub size: usize,
     bytes: Arc<[u8]>,
     pub is_compressed: bool,
 }
 
 impl Stored {
-    pub fn plain(id: ContentId, bytes: &Arc<[u8]>) -> Self {
-        Self { id, size: bytes.len(), bytes: bytes.clone(), is_compressed: false }
+    pub fn plain(blob: &Blob) -> Self {
+        Self { bytes: blob.bytes().clone(), is_compressed: false }
     }
 
     /// Compresses a text if that saves a write unit. Other contents, such as images, are compressed already.
-    pub fn compressed(id: ContentId, bytes: &Arc<[u8]>) -> Self {
-        let plain = Self::plain(id, bytes);
-        if std::str::from_utf8(bytes).is_err() {
-            return plain;
+    pub fn compressed(blob: &Blob) -> Self {
+        let plain = blob.bytes();
+        if std::str::from_utf8(plain).is_err() {
+            return Self::plain(blob);
         }
-        match zstd::compressed(bytes).filter(|frame| write_units(frame.len()) < write_units(bytes.len())) {
-            Some(frame) => Self { bytes: frame.into(), is_compressed: true, ..plain },
-            None => plain,
-        }
+        let bytes = zstd::compressed(plain).filter(|bytes| write_units(bytes.len()) < write_units(plain.len()));
+        bytes.map_or_else(|| Self::plain(blob), |bytes| Self { bytes: bytes.into(), is_compressed: true })
     }
 
     /// Returns the chunks in order. An empty content has none.
@@ -64,15 +59,14 @@ mod tests {
 
     #[test]
     fn text_is_compressed_if_that_saves_a_unit() {
-        let compressed = |bytes: &[u8]| Stored::compressed(ContentId::of(bytes), &bytes.into());
         let said = "The ferry leaves at seven. ".repeat(2_000);
-        let stored = compressed(said.as_bytes());
+        let stored = Stored::compressed(&Blob::new(said.as_bytes()));
         assert!(stored.is_compressed && stored.bytes.len() < said.len() / 10, "{}", stored.bytes.len());
         assert_eq!(decompressed(&stored.bytes, said.len()).as_deref(), Some(said.as_bytes()));
         assert_eq!(decompressed(&stored.bytes, said.len() - 1), None);
         assert_eq!(decompressed(&stored.bytes[..stored.bytes.len() / 2], said.len()), None);
         for plain in [&b""[..], b"Hi, there", &[0xff; 5_000]] {
-            let stored = compressed(plain);
+            let stored = Stored::compressed(&Blob::new(plain));
             assert_eq!((stored.is_compressed, &*stored.bytes, stored.digest()), (false, plain, None));
         }
     }

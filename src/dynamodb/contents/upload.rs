@@ -14,7 +14,7 @@ use super::items::{self, Chunks, Head};
 use super::requests::{IsDone, Wanted};
 use super::stored::Stored;
 use super::{DynamoContents, new_id};
-use crate::contents::ContentId;
+use crate::contents::{Blob, ContentId};
 use crate::log::{LogError, LogErrorKind};
 
 /// The number of unfinished uploads that a process remembers. For others, it reads the keys of their chunks again.
@@ -75,15 +75,16 @@ impl DynamoContents {
     /// Returns a retryable error if chunks are left when the time is up. Chunks that were sent are kept.
     pub(super) async fn upload(
         &self,
+        blob: &Blob,
         stored: &Stored,
         owner: &str,
         has_time: impl Fn() -> bool,
     ) -> Result<IsDone, LogError> {
-        let id = stored.id;
+        let id = blob.id();
         let key = (owner.to_owned(), id);
         let mut upload = match self.uploads.get(&key) {
             Some(upload) => upload,
-            None => match self.begin(stored, owner).await? {
+            None => match self.begin(blob, stored, owner).await? {
                 Begun::Upload(upload) => upload,
                 Begun::Complete => return Ok(true),
                 Begun::Lost => return Ok(false),
@@ -118,8 +119,8 @@ impl DynamoContents {
     }
 
     /// Writes the use, then joins the upload of the content or begins one.
-    async fn begin(&self, stored: &Stored, owner: &str) -> Result<Begun, LogError> {
-        let (id, put_id) = (stored.id, new_id());
+    async fn begin(&self, blob: &Blob, stored: &Stored, owner: &str) -> Result<Begun, LogError> {
+        let (id, put_id) = (blob.id(), new_id());
         self.put_uses(id, owner, &put_id).await?;
         let (replaced, others) = match self.head(id).await? {
             None => (None, BTreeSet::new()),
@@ -137,7 +138,7 @@ impl DynamoContents {
             }
         };
         let generation = new_id();
-        let head = items::head(stored, &generation, Chunks::Uploading);
+        let head = items::head(blob, stored, &generation, Chunks::Uploading);
         if !self.put_head(id, head, &generation, replaced.as_ref()).await? {
             return Ok(Begun::Lost);
         }
