@@ -19,7 +19,7 @@ use super::Server;
 use super::auth::Scope;
 use super::chat;
 use super::error::ApiError;
-use super::limits::{self, MAX_BODY, MAX_MESSAGE, SOCKET_BUFFER};
+use super::limits::{self, MAX_BODY};
 use super::protocol::Start;
 use super::request::{self, Answer, Body, body, call_id, cursor};
 use super::{admin, edits, modality, openapi, pages, reads, socket, telemetry, twilio};
@@ -108,8 +108,7 @@ async fn connect(
     let call_id = call_id(&id)?;
     server.access.check_socket(&call_id, &uri, &headers)?;
     server.check_running("the server is stopping; connect to another one")?;
-    let upgrade = upgrade.max_message_size(MAX_MESSAGE).read_buffer_size(SOCKET_BUFFER);
-    Ok(upgrade.on_upgrade(move |socket| socket::serve(socket, server, call_id)))
+    Ok(limits::of_socket(upgrade).on_upgrade(move |socket| socket::serve(socket, server, call_id)))
 }
 
 /// Returns a ticket for the socket of a call.

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
+use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode};
@@ -19,11 +20,16 @@ use super::error::ApiError;
 /// The longest body of a request, in bytes.
 pub const MAX_BODY: usize = 1_024 * 1_024;
 /// The longest message of a socket, in bytes.
-pub const MAX_MESSAGE: usize = 256 * 1_024;
+const MAX_MESSAGE: usize = 256 * 1_024;
 /// The buffer that each socket keeps, in bytes. Most messages are shorter; it grows for others.
-pub const SOCKET_BUFFER: usize = 4 * 1_024;
+const SOCKET_BUFFER: usize = 4 * 1_024;
 /// How long a client may take to send the headers of a request, and again for its body.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Returns the upgrade with the limits of a socket.
+pub fn of_socket(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade.max_message_size(MAX_MESSAGE).read_buffer_size(SOCKET_BUFFER)
+}
 
 /// The address of a client. A proxy in front of the server is one client.
 #[derive(Debug, Clone, Copy)]

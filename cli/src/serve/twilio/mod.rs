@@ -27,7 +27,7 @@ use super::arguments::read;
 use super::auth::Scope;
 use super::callback::Callbacks;
 use super::error::ApiError;
-use super::limits::{MAX_MESSAGE, SOCKET_BUFFER};
+use super::limits;
 use super::outbox::Outbox;
 use super::protocol::Start;
 use super::request::{Answer, call_id};
@@ -194,8 +194,7 @@ pub async fn connect(
 ) -> Answer {
     server.twilio(|urls| urls.of_socket(path(&uri)), &headers, &Vec::new())?;
     server.check_running("the server is stopping")?;
-    let upgrade = upgrade.max_message_size(MAX_MESSAGE).read_buffer_size(SOCKET_BUFFER);
-    Ok(upgrade.on_upgrade(move |socket| relay::serve(socket, server)))
+    Ok(limits::of_socket(upgrade).on_upgrade(move |socket| relay::serve(socket, server)))
 }
 
 /// Counts what an operator should look up in Twilio's debugger.
