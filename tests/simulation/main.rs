@@ -11,6 +11,8 @@ mod faults;
 mod histories;
 #[path = "../call_log/history.rs"]
 mod history;
+#[path = "../log_writer/letters.rs"]
+mod letters;
 mod limits;
 mod repetition;
 mod seeds;
@@ -24,20 +26,12 @@ mod writer;
 use std::sync::Arc;
 
 use verbale::dynamodb::{DynamoLog, Layout, create_table};
-use verbale::log::{DeadLetter, LogError, LogWriter};
 use verbale::testing::call_log_conformance;
 
 use dynamo::{Dynamo, FaultPlan};
 
 /// The modules in `spans` have another one.
 const LAYOUT: Layout = Layout::Messages;
-
-/// Reads and discards the dead letters of a writer.
-async fn take_dead_letters(writer: &LogWriter) -> Result<Vec<DeadLetter>, LogError> {
-    let letters = writer.dead_letters(None).await?;
-    writer.discard_dead_letters(&letters);
-    Ok(letters)
-}
 
 /// Returns a fake with the log's table and the faults of `plan`, and a log in it.
 async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {

@@ -14,9 +14,9 @@ use verbale::{LastMessage, MessagesManager, PlainMessage};
 
 use super::LAYOUT;
 use crate::dynamo::{Death, Dynamo, Fault, FaultPlan, Scope, Window};
+use crate::letters::take_dead_letters;
 use crate::log;
 use crate::support::{START_MS, call};
-use crate::take_dead_letters;
 
 type Manager = MessagesManager<PlainMessage>;
 

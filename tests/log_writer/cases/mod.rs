@@ -9,7 +9,7 @@ mod spooled;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 use faulty::{Faulty, Next};
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallQuery, CallWriter, Durability, LogErrorKind, LogWriter, MemoryLog,

@@ -19,7 +19,7 @@ use verbale::{LastMessage, Record, Timing};
 
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 /// The events that are traced on this thread.
 #[derive(Clone, Default)]

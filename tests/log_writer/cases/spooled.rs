@@ -9,7 +9,7 @@ use verbale::{LastMessage, PlainMessage, Timing};
 
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 mod letters;
 mod recovery;

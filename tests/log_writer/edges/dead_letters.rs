@@ -5,7 +5,7 @@ use verbale::log::{CallWriter, DeadLetter, LogErrorKind, MemoryLog, Redaction};
 use verbale::{MessageWrapper, Record};
 
 use super::*;
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 /// Custom data that fits into no item.
 const TOO_LARGE: usize = 420_000;

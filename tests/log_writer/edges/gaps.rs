@@ -3,7 +3,7 @@
 use verbale::log::LogErrorKind;
 
 use super::*;
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 fn is_all_dead(unstored: &[Unstored], manager: &Manager, seqs: &[u32]) -> bool {
     let records = manager.records();

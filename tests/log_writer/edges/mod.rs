@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 use scripted::{Mode, Scripted};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};

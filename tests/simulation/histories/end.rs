@@ -8,7 +8,7 @@ use verbale::{LastMessage, PlainMessage};
 use super::check;
 use super::world::World;
 use crate::dynamo::FaultPlan;
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 /// Longer than the longest wait of a writer after an operator error.
 const RECOVERY: Duration = Duration::from_secs(600);

@@ -6,7 +6,7 @@ use verbale::log::LogErrorKind;
 use super::check::key_of;
 use super::words;
 use super::world::World;
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 impl World {
     /// Takes the dead letters of a process, also of calls that it has not read from its spool.

@@ -3,7 +3,7 @@
 use verbale::log::{CallEnd, CallHeader, DeadLetter, LogErrorKind};
 
 use super::*;
-use crate::take_dead_letters;
+use crate::letters::take_dead_letters;
 
 /// The writer then knows one spooled record at a time, and reads nothing while the first call is not stored.
 const MAX_BYTES: usize = 4_096;
