@@ -46,7 +46,7 @@ struct Said {
 fn conversations() -> Conversations {
     let words = Words::new();
     let clock = ManualClock::new(0);
-    let conversations = Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(TimedIds::default()));
+    let conversations = Conversations::default().with_clock(Arc::new(clock.clone()), Arc::new(TimedIds::default()));
     for call in 0..CALLS {
         let conversation = conversations.get_or_create(&name(call as usize));
         conversation

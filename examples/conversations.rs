@@ -40,7 +40,7 @@ async fn query_conversations() -> Outcome<()> {
     let log: Arc<dyn CallLog> = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
-    let conversations = Arc::new(Conversations::new().with_history_limit(LIMIT).with_log(log.clone()));
+    let conversations = Arc::new(Conversations::default().with_history_limit(LIMIT).with_log(log.clone()));
     let started_ms = SystemClock.now_ms();
 
     // Each caller has a task. No task waits for another caller's conversation.

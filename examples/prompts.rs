@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 #[tokio::main(flavor = "current_thread")]
 async fn ask() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = io::stdout();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let models = Models::default()
         .with("anthropic", "haiku", model(&bedrock, "eu.anthropic.claude-haiku-4-5-20251001-v1:0"))
         .with("anthropic", "sonnet", model(&bedrock, "eu.anthropic.claude-sonnet-5"))
@@ -101,7 +101,7 @@ async fn ask() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "\nThe conversation as a developer sees it:")?;
     conversation.read(|manager| writeln!(out, "{manager}"))?;
     let requests = bedrock.requests();
-    let last = requests.last().map_or("none", |request| request.model_id());
+    let last = requests.last().map_or("none", |request| request.input().model_id().unwrap_or_default());
     writeln!(out, "\nrequests: {}, refused: {}, last model: {last}", requests.len(), bedrock.counters().refused)?;
     writeln!(out, "\nLook at `ask` in this example: every prompt is built with methods that return a new value.")?;
     Ok(())

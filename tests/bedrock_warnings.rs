@@ -19,7 +19,7 @@ use verbale::{MessageWrapper, MessagesManager, PlainMessage, ToolCall};
 async fn refusal_is_logged_without_words_of_the_conversation() {
     let logged = Logged::default();
     let _guard = tracing::subscriber::set_default(logged.clone());
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::validation("messages.0: 'my pin is 4711' is a surprise, pin 4711"));
     bedrock.reply(ScriptedReply::text("On Friday."));
     let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());

@@ -107,10 +107,8 @@ fn contents_keep_their_order_and_decide_the_role() {
 
     let mut asks = MessageBuilder::continue_step(2);
     asks.add_text("One moment.");
-    assert_eq!(asks.last_tool_call(), None);
     let asked = Content::from(asks.add_tool_call("find_dress", Value::Null).unwrap());
     let call = asks.add_tool_call("find_hat", Value::from(7)).unwrap();
-    assert_eq!(asks.last_tool_call(), Some(&call));
     let contents = vec!["One moment.".into(), asked, call.into()];
     assert_eq!(asks.to_draft().unwrap(), Draft::new(Role::Assistant, contents).with_decision(decision(2)));
     let mut says = MessageBuilder::continue_step(2);
@@ -129,9 +127,9 @@ fn builder_example_of_the_design_runs() {
 
     let mut builder = MessageBuilder::continue_step(last_message);
 
-    builder.add_tool_call("search_web", Value::map([("query", "hobbit movie")]).unwrap()).unwrap();
+    let call = builder.add_tool_call("search_web", Value::map([("query", "hobbit movie")]).unwrap()).unwrap();
     // The executor runs it.
-    let result_builder = ResultBuilder::response_to(builder.last_tool_call().unwrap());
+    let result_builder = ResultBuilder::response_to(&call);
     let result = result_builder.success("three pages");
 
     builder.add_image("girl wearing a hat", url_1).unwrap();

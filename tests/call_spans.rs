@@ -59,7 +59,7 @@ async fn spans_of_requests_and_tools_contain_no_words() {
         words("secret secret"),
         vec![Step::Say("secret "), Step::Fail(Failure::Cut)],
     ]);
-    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     tokio::spawn(task);
     let log = writer.open(CallHeader::new(CallId::new("CA1").unwrap(), 1).unwrap()).unwrap();
     let call = builder(&model).system("secret").tool(Tool::raw(spec, balance)).log(log).open().unwrap();

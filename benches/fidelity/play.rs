@@ -29,7 +29,7 @@ pub fn play(recording: &Recording, policy: Policy) -> Vec<Prompt> {
 }
 
 async fn run(recording: &Recording, policy: Policy) -> (Vec<ModelRequest>, Vec<usize>) {
-    let model = ScriptedModel::new();
+    let model = ScriptedModel::default();
     let mut before = Vec::new();
     let mut turns: Vec<(String, bool)> = Vec::new();
     let mut index = 0;

@@ -19,9 +19,9 @@ pub fn print() {
     println!("submit, {} turns of {CALLS} calls, two messages each; in µs", CALLS * TURNS);
     println!("                               p50     p99   p99.9      max   not all accepted");
     let plain = WriterSettings::default();
-    let healthy = measured("healthy", Arc::new(MemoryLog::new()), plain.clone(), true);
+    let healthy = measured("healthy", Arc::new(MemoryLog::default()), plain.clone(), true);
     let blackholed = measured("blackholed", Arc::new(Blackhole), plain.clone(), false);
-    measured("healthy, with a spool", Arc::new(MemoryLog::new()), plain.clone().with_spool(spool()), true);
+    measured("healthy, with a spool", Arc::new(MemoryLog::default()), plain.clone().with_spool(spool()), true);
     measured("blackholed, with a spool", Arc::new(Blackhole), plain.with_spool(spool()), false);
     println!(
         "blackholed to healthy: p50 {:.2}, p99 {:.2}, p99.9 {:.2}, max {:.2}",

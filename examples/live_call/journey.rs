@@ -112,9 +112,9 @@ async fn copied(directory: &Path, call_id: &str) -> Option<LoggedCall> {
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_call_continues_in_another_process() {
     let directory = tempfile::tempdir().unwrap();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("Good morning, Mrs Okonjo."));
-    bedrock.reply(ScriptedReply::text("It is").hang_before());
+    bedrock.reply(ScriptedReply::text("It is").first_token_after(Duration::MAX));
     let server = bedrock.serve().await.unwrap();
 
     let (mut process, call_id) = Process::start_call(&server, directory.path());
@@ -150,8 +150,8 @@ async fn killed_call_continues_in_another_process() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stopped_call_is_closed_and_continues_in_another_process() {
     let directory = tempfile::tempdir().unwrap();
-    let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::text("Good").hang_before());
+    let bedrock = FakeBedrock::default();
+    bedrock.reply(ScriptedReply::text("Good").first_token_after(Duration::MAX));
     let server = bedrock.serve().await.unwrap();
 
     let (mut process, call_id) = Process::start_call(&server, directory.path());

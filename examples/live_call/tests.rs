@@ -65,7 +65,7 @@ async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>,
 
 #[tokio::test]
 async fn typed_call_works_through_a_socket() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("I look. ").tool_call(
         "call_1",
         "balance",
@@ -94,7 +94,7 @@ async fn typed_call_works_through_a_socket() {
 
 #[tokio::test]
 async fn empty_line_hangs_up_immediately() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let (played, shown) = typed(&bedrock, &["", "nobody hears this"]).await;
     played.unwrap();
     assert!(shown.contains("-- the caller hangs up") && !shown.contains("nobody hears this"), "{shown}");
@@ -104,7 +104,7 @@ async fn empty_line_hangs_up_immediately() {
 
 #[tokio::test]
 async fn final_model_failure_is_reported_on_one_line() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::refused("AccessDeniedException"));
     let (played, _) = typed(&bedrock, &["Hello"]).await;
     let line = on_one_line(&played.unwrap_err());

@@ -9,17 +9,18 @@
 //! use verbale::model::ModelRequest;
 //! use verbale::{MessageWrapper, MessagesManager, PlainMessage};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut manager = MessagesManager::<PlainMessage>::new();
-//! manager.add_user("And when does it arrive?")?;
-//! let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
-//! request.system.push("You answer the phone of a parcel service.".into());
-//! request.memory = Some("The caller asked for parcel 17; it left Milan this morning.".into());
-//! let input = converse_input("eu.anthropic.claude-haiku-4-5-20251001-v1:0", &request)?;
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let mut manager = MessagesManager::<PlainMessage>::new();
+//!     manager.add_user("And when does it arrive?")?;
+//!     let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
+//!     request.system.push("You answer the phone of a parcel service.".into());
+//!     request.memory = Some("The caller asked for parcel 17; it left Milan this morning.".into());
+//!     let input = converse_input("eu.anthropic.claude-haiku-4-5-20251001-v1:0", &request)?;
 //!
-//! assert_eq!(input.system().len(), 2);
-//! assert_eq!(validate(&input), []);
-//! # Ok(()) }
+//!     assert_eq!(input.system().len(), 2);
+//!     assert_eq!(validate(&input), []);
+//!     Ok(())
+//! }
 //! ```
 
 mod attachment;

@@ -11,28 +11,29 @@
 //! use verbale::call::{CallBuilder, Utterance};
 //! use verbale::testing::{ScriptedModel, ScriptedReply};
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let model = ScriptedModel::new(); // or a `BedrockModel`
-//! model.reply(ScriptedReply::text("You have 12.50 left. Anything else?"));
-//! let call = CallBuilder::new(model).system("You answer the phone of a bank.").open()?;
-//! let greeting = call.say("Good morning, how can I help?")?;
-//! call.playback_started(greeting, call.now_ms());
-//! call.playback_finished(greeting, call.now_ms());
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let model = ScriptedModel::default(); // or a `BedrockModel`
+//!     model.reply(ScriptedReply::text("You have 12.50 left. Anything else?"));
+//!     let call = CallBuilder::new(model).system("You answer the phone of a bank.").open()?;
+//!     let greeting = call.say("Good morning, how can I help?")?;
+//!     call.playback_started(greeting, call.now_ms());
+//!     call.playback_finished(greeting, call.now_ms());
 //!
-//! call.caller_started_speaking(call.now_ms());
-//! call.caller_said(Utterance::new("What is my balance?").with_confidence(0.93))?;
-//! let mut reply = call.reply()?;
-//! let mut spoken = Vec::new();
-//! while let Some(sentence) = reply.next_sentence().await {
-//!     spoken.push(sentence.trim().to_owned()); // send it to the speech synthesis, as a part of `reply.speech()`
+//!     call.caller_started_speaking(call.now_ms());
+//!     call.caller_said(Utterance::new("What is my balance?").with_confidence(0.93))?;
+//!     let mut reply = call.reply()?;
+//!     let mut spoken = Vec::new();
+//!     while let Some(sentence) = reply.next_sentence().await {
+//!         spoken.push(sentence.trim().to_owned()); // send it to the speech synthesis, as a part of `reply.speech()`
+//!     }
+//!     assert_eq!(spoken, ["You have 12.50 left.", "Anything else?"]);
+//!
+//!     let closed = call.close("hangup", Duration::from_secs(5)).await?;
+//!     assert!(closed.unstored.is_empty());
+//!     println!("{}", call.conversation().read(|manager| manager.to_string()));
+//!     Ok(())
 //! }
-//! assert_eq!(spoken, ["You have 12.50 left.", "Anything else?"]);
-//!
-//! let closed = call.close("hangup", Duration::from_secs(5)).await?;
-//! assert!(closed.unstored.is_empty());
-//! println!("{}", call.conversation().read(|manager| manager.to_string()));
-//! # Ok(()) }
 //! ```
 //!
 //! # The effect of each event

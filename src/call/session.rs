@@ -81,8 +81,10 @@ impl CallSession {
             if !core.is_answerable() {
                 return Err(Problem::NothingToAnswer { advice: "to speak first, use `say`" });
             }
-            if std::mem::take(&mut ear.is_doubtful) {
-                return Ok(self.ask_to_repeat(ear, core));
+            if std::mem::take(&mut ear.is_doubtful)
+                && let Some((_, sentence)) = ear.settings.ask_to_repeat.clone()
+            {
+                return Ok(self.ask_to_repeat(&sentence, ear, core));
             }
             let speech = core.begin_turn();
             ear.silence = Silence::begin(core.now_ms());
@@ -111,13 +113,12 @@ impl CallSession {
     }
 
     /// Asks the caller to repeat, without the model.
-    fn ask_to_repeat(&self, ear: &mut CallEar, core: &mut Core) -> Reply {
+    fn ask_to_repeat(&self, sentence: &Text, ear: &mut CallEar, core: &mut Core) -> Reply {
         let speech = core.next_speech();
         let reply = self.begin_reply(speech, ear);
-        let text = ear.settings.ask_to_repeat.clone();
-        let (end, generated_bytes) = (ReplyEnd::AskedToRepeat, count(text.len()));
+        let (end, generated_bytes) = (ReplyEnd::AskedToRepeat, count(sentence.len()));
         core.events.push(CallEvent::ReplyEnded { speech, end, generated_bytes });
-        ear.speak_fixed(speech, &text, false, core);
+        ear.speak_fixed(speech, sentence, false, core);
         ear.caller_waits = false;
         ear.finish_generating(speech, core);
         ear.end_reply(ReplyEnd::AskedToRepeat);

@@ -8,10 +8,10 @@ use crate::message::{Text, is_blank};
 /// The fixed sentences of a call, and how it measures speech. The defaults suit a phone call in English.
 #[derive(Debug, Clone)]
 pub struct CallSettings {
-    pub(super) min_confidence: Option<f32>,
     pub(super) apology: Text,
     pub(super) not_done: Text,
-    pub(super) ask_to_repeat: Text,
+    /// The minimum confidence, and the sentence that asks.
+    pub(super) ask_to_repeat: Option<(f32, Text)>,
     pub(super) reports_playback: bool,
     pub(super) speech_bytes_per_s: u64,
     pub(super) silence_after: Duration,
@@ -20,13 +20,6 @@ pub struct CallSettings {
 }
 
 impl CallSettings {
-    /// Sets the minimum confidence of the speech recognition, from 0 to 1. If the caller's words are below it, the
-    /// session asks the caller to repeat, without the model. By default, it never asks.
-    #[must_use]
-    pub fn with_min_confidence(self, confidence: f32) -> Self {
-        Self { min_confidence: Some(confidence), ..self }
-    }
-
     /// Sets the sentence that the caller hears if a reply fails. With a blank sentence, the caller hears nothing.
     #[must_use]
     pub fn with_apology(self, sentence: impl Into<Text>) -> Self {
@@ -54,10 +47,11 @@ impl CallSettings {
         Self { silence_after: first, silence_again: again, ..self }
     }
 
-    /// Sets the sentence that asks the caller to repeat.
+    /// Asks the caller to repeat with this sentence, instead of asking the model, if the speech recognition had less
+    /// confidence in a part of the caller's words than `min_confidence`, from 0 to 1. By default, it never asks.
     #[must_use]
-    pub fn with_ask_to_repeat(self, sentence: impl Into<Text>) -> Self {
-        Self { ask_to_repeat: sentence.into(), ..self }
+    pub fn with_ask_to_repeat(self, min_confidence: f32, sentence: impl Into<Text>) -> Self {
+        Self { ask_to_repeat: Some((min_confidence, sentence.into())), ..self }
     }
 
     /// Declares that the service does not report playback. A speech then counts as heard once all its text is
@@ -78,10 +72,9 @@ impl CallSettings {
 impl Default for CallSettings {
     fn default() -> Self {
         Self {
-            min_confidence: None,
             apology: APOLOGY.clone(),
             not_done: NOT_DONE.clone(),
-            ask_to_repeat: ASK_TO_REPEAT.clone(),
+            ask_to_repeat: None,
             reports_playback: true,
             speech_bytes_per_s: 15,
             silence_after: Duration::from_secs(3),
@@ -98,20 +91,3 @@ static APOLOGY: LazyLock<Text> =
 /// The caller must know that nothing happened. Otherwise they rely on the act.
 static NOT_DONE: LazyLock<Text> =
     LazyLock::new(|| "I am sorry, I could not do that, and nothing was changed. Please try again later.".into());
-
-static ASK_TO_REPEAT: LazyLock<Text> =
-    LazyLock::new(|| "I am sorry, I did not understand you. Could you say that again, please?".into());
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn default_sentences_ask_the_caller_to_repeat() {
-        let CallSettings { apology, ask_to_repeat, .. } = CallSettings::default();
-        insta::assert_snapshot!(format!("{}\n{}", apology.as_str(), ask_to_repeat.as_str()), @"
-        I am sorry, something went wrong. Could you say that again, please?
-        I am sorry, I did not understand you. Could you say that again, please?
-        ");
-    }
-}

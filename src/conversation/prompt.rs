@@ -28,7 +28,7 @@ use crate::model::Tool;
 /// # use verbale::testing::{ScriptedReply, FakeBedrock};
 /// # use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 /// use verbale::conversation::{Models, Prompt};
-/// # let bedrock = FakeBedrock::new();
+/// # let bedrock = FakeBedrock::default();
 /// # for text in ["Rome.", "Paris."] {
 /// #     bedrock.reply(ScriptedReply::text(text));
 /// # }

@@ -19,7 +19,7 @@ use crate::turn::{CallEvent, Observer, ReplyEnd, SummaryOutcome, ToolOutcome};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let call = CallBuilder::new(ScriptedModel::new()).observer(MetricsObserver).open()?;
+/// let call = CallBuilder::new(ScriptedModel::default()).observer(MetricsObserver).open()?;
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Copy, Default)]

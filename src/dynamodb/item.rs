@@ -23,7 +23,7 @@ pub type Item = HashMap<String, AttributeValue>;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use verbale::dynamodb::{from_item, to_items};
+/// use verbale::dynamodb::to_items;
 /// use verbale::log::CallId;
 ///
 /// let record: verbale::Record = serde_json::from_str(
@@ -31,10 +31,9 @@ pub type Item = HashMap<String, AttributeValue>;
 ///          "message": { "role": "user", "contents": ["Hi, there"] },
 ///          "metadata": { "timing": { "creation": 1744815823058 } } }"#,
 /// )?;
-/// let mut items = to_items(&CallId::new("CA1")?, [&record])?;
+/// let items = to_items(&CallId::new("CA1")?, [&record])?;
 /// assert_eq!(items[0]["pk"].as_s().unwrap(), "CALL#CA1");
 /// assert_eq!(items[0]["sk"].as_s().unwrap(), "MSG#00000002");
-/// assert_eq!(from_item(items.remove(0))?, record);
 /// # Ok(()) }
 /// ```
 ///
@@ -57,7 +56,7 @@ pub(super) fn to_item(call_id: &CallId, record: &Record, texts: Texts) -> Result
 ///
 /// Returns [`Damaged`](LogErrorKind::Damaged) if the item is not a message or summary, has
 /// an unknown schema version, or holds the record of another key.
-pub fn from_item(mut item: Item) -> Result<Record, LogError> {
+pub(super) fn from_item(mut item: Item) -> Result<Record, LogError> {
     let key = ItemKey::of_item(&item)?;
     check_schema(&item, &key)?;
     let others = item.remove(names::OTHERS);

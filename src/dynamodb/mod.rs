@@ -31,23 +31,24 @@
 //! use verbale::embedded::EmbeddedDynamo;
 //! use verbale::log::{CallHeader, CallId, CallLog, WriterLease, Put};
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = EmbeddedDynamo::in_memory()?.client(); // or a client for AWS, see `log_client`
-//! create_table(&client, "verbale").await?;
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = EmbeddedDynamo::in_memory()?.client(); // or a client for AWS, see `log_client`
+//!     create_table(&client, "verbale").await?;
 //!
-//! let record: verbale::Record = serde_json::from_str(
-//!     r#"{ "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 0, "revision": 1,
-//!          "message": { "role": "user", "contents": ["Hi, there"] },
-//!          "metadata": { "timing": { "creation": 1744815823058 } } }"#,
-//! )?;
-//! let (log, call_id) = (DynamoLog::new(client), CallId::new("CA1")?);
-//! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
-//! log.open_call(&header).await?;
-//! assert_eq!(log.put_record(&WriterLease::from(&header), &record).await?, Put::Written);
-//! assert_eq!(log.read_call(&call_id).await?.records, [record]);
-//! println!("{}", log.cost());
-//! # Ok(()) }
+//!     let record: verbale::Record = serde_json::from_str(
+//!         r#"{ "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 0, "revision": 1,
+//!              "message": { "role": "user", "contents": ["Hi, there"] },
+//!              "metadata": { "timing": { "creation": 1744815823058 } } }"#,
+//!     )?;
+//!     let (log, call_id) = (DynamoLog::new(client), CallId::new("CA1")?);
+//!     let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
+//!     log.open_call(&header).await?;
+//!     assert_eq!(log.put_record(&WriterLease::from(&header), &record).await?, Put::Written);
+//!     assert_eq!(log.read_call(&call_id).await?.records, [record]);
+//!     println!("{}", log.cost());
+//!     Ok(())
+//! }
 //! ```
 
 mod attribute;
@@ -85,9 +86,10 @@ mod zstd;
 pub use client::log_client;
 pub use contents::DynamoContents;
 pub use cost::Cost;
+pub use item::Item;
+use item::from_item;
 #[doc(hidden)]
 pub use item::to_items;
-pub use item::{Item, from_item};
 pub use log::{DynamoLog, Layout};
 #[doc(hidden)]
 pub use size::item_size;

@@ -24,19 +24,23 @@ pub struct CallEnd {
 impl CallEnd {
     const MAX_REASON_BYTES: usize = 100;
 
-    /// Creates the end of a call with this many messages and summaries.
-    ///
-    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if `at_ms` is probably in seconds, from 100 million to below 100
-    /// billion, or if the reason is empty, longer than 100 bytes, or has control or invisible characters.
-    pub fn new(at_ms: i64, reason: impl Into<Arc<str>>, messages: u32, summaries: u32) -> Result<Self, LogError> {
+    /// Creates the end of a call with this many messages and summaries. Errors are those of [`of`](Self::of).
+    pub(crate) fn new(
+        at_ms: i64,
+        reason: impl Into<Arc<str>>,
+        messages: u32,
+        summaries: u32,
+    ) -> Result<Self, LogError> {
         check_ms(at_ms).map_err(|error| LogError::invalid("the end of a call", &error.to_string()))?;
         let rule = "it has 1 to 100 bytes and no control or invisible characters";
         let reason = printable(reason.into(), Self::MAX_REASON_BYTES, "the reason of a call's end", rule)?;
         Ok(Self { at_ms, reason, messages, summaries })
     }
 
-    /// Creates the end of a call with the counts of its manager. Pruned messages count, too. Errors are those of
-    /// [`new`](Self::new).
+    /// Creates the end of a call with the counts of its manager. Pruned messages count, too.
+    ///
+    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if `at_ms` is probably in seconds, from 100 million to below 100
+    /// billion, or if the reason is empty, longer than 100 bytes, or has control or invisible characters.
     pub fn of<W: MessageWrapper>(
         manager: &MessagesManager<W>,
         at_ms: i64,

@@ -18,7 +18,7 @@ use super::LogError;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let log = MemoryLog::new();
+/// # let log = MemoryLog::default();
 /// let salt = b"32 random bytes, from a secret store";
 /// let caller = CallerId::new("+4930123456", salt)?;
 /// let header = CallHeader::new(CallId::new("CA1")?, 1_744_815_823_058)?.with_caller(caller);

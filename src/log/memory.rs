@@ -23,11 +23,6 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// Creates an empty log.
-    pub fn new() -> Self {
-        Self::with_clock(Arc::new(SystemClock))
-    }
-
     /// Creates an empty log with a clock that decides which calls have expired.
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
         Self { calls: Mutex::default(), clock, stores_spans: false }
@@ -129,9 +124,10 @@ impl CallLog for MemoryLog {
     }
 }
 
+/// An empty log.
 impl Default for MemoryLog {
     fn default() -> Self {
-        Self::new()
+        Self::with_clock(Arc::new(SystemClock))
     }
 }
 

@@ -11,27 +11,28 @@
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, LogErrorKind, MemoryLog, WriterLease};
 //! use verbale::{MessagesManager, PlainMessage, LastMessage};
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let log = MemoryLog::new();
-//! let mut manager = MessagesManager::<PlainMessage>::new();
-//! let call_id = CallId::new("CA1")?;
-//! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
-//! log.open_call(&header).await?;
-//! let lease = WriterLease::from(&header);
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let log = MemoryLog::default();
+//!     let mut manager = MessagesManager::<PlainMessage>::new();
+//!     let call_id = CallId::new("CA1")?;
+//!     let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
+//!     log.open_call(&header).await?;
+//!     let lease = WriterLease::from(&header);
 //!
-//! manager.add_user("Hi, there")?;
-//! let changes = manager.changes(LastMessage::Include);
-//! for record in &changes {
-//!     log.put_record(&lease, record).await?;
+//!     manager.add_user("Hi, there")?;
+//!     let changes = manager.changes(LastMessage::Include);
+//!     for record in &changes {
+//!         log.put_record(&lease, record).await?;
+//!     }
+//!     manager.acknowledge(&changes);
+//!
+//!     assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
+//!     assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);
+//!     log.erase_call(&call_id).await?;
+//!     assert!(log.read_call(&call_id).await.is_err_and(|error| error.kind() == LogErrorKind::Erased));
+//!     Ok(())
 //! }
-//! manager.acknowledge(&changes);
-//!
-//! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
-//! assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);
-//! log.erase_call(&call_id).await?;
-//! assert!(log.read_call(&call_id).await.is_err_and(|error| error.kind() == LogErrorKind::Erased));
-//! # Ok(()) }
 //! ```
 
 mod call;

@@ -26,7 +26,7 @@ use crate::message::Record;
 /// # async fn logged() -> Result<(), Box<dyn std::error::Error>> {
 /// // Offloading::new(DynamoLog::new(client.clone()), Cached::new(DynamoContents::new(client), 64 << 20))
 /// let store = Arc::new(MemoryStore::default());
-/// let log = Offloading::new(MemoryLog::new(), store.clone());
+/// let log = Offloading::new(MemoryLog::default(), store.clone());
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("terms and conditions ".repeat(100))?;

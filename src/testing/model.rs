@@ -27,7 +27,7 @@ use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequ
 ///
 /// #[tokio::main(flavor = "current_thread")]
 /// async fn main() {
-///     let model = ScriptedModel::new();
+///     let model = ScriptedModel::default();
 ///     model.reply(ScriptedReply::text("On Friday.").usage(12, 3));
 ///     model.reply(ScriptedReply::refused("ThrottlingException"));
 ///
@@ -51,12 +51,6 @@ struct Script {
 }
 
 impl ScriptedModel {
-    /// Creates a model with an empty script.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds the reply to the next request that does not have one yet.
     pub fn reply(&self, reply: ScriptedReply) {
         self.script().replies.push_back(reply);
@@ -123,11 +117,9 @@ impl Step {
 }
 
 fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
-    let mut steps = vec![Step::Wait(reply.first_token_after)];
+    let Some(wait) = reply.begins_after() else { return vec![Step::Hang] };
+    let mut steps = vec![Step::Wait(wait)];
     let mut reader = AnswerReader::default();
-    if let Some(Fault::HangBefore) = reply.fault {
-        return vec![Step::Hang];
-    }
     if let Some(refusal) = &reply.refusal {
         steps.push(Step::Fail(refused(refusal), Partial::default()));
         return steps;
@@ -136,14 +128,14 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
     // The usage follows the last of them.
     let count = events.len() + 1;
     let (sound, failure) = match reply.fault {
-        None | Some(Fault::HangBefore) => (count, None),
-        Some(Fault::HangAfter(events)) => (events, None),
-        Some(Fault::EndAfter(events)) => (events, Some(Failure::truncated())),
-        Some(Fault::CutAfter(events)) => (events.min(count - 1), Some(Failure::Cut)),
-        Some(Fault::MalformedAfter(events)) => {
+        None => (count, None),
+        Some(Fault::Hang(events)) => (events, None),
+        Some(Fault::End(events)) => (events, Some(Failure::truncated())),
+        Some(Fault::Cut(events)) => (events.min(count - 1), Some(Failure::Cut)),
+        Some(Fault::Malformed(events)) => {
             (events.min(count - 1), Some(Failure::Malformed("an event of the stream".to_owned())))
         }
-        Some(Fault::ExceptionAfter(events, exception)) => (events, Some(raised(exception))),
+        Some(Fault::Exception(events, exception)) => (events, Some(raised(exception))),
     };
     let mut is_stopped = false;
     for (number, event) in events.into_iter().take(sound).enumerate() {
@@ -161,7 +153,7 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
             }
         }
     }
-    if sound >= EVENTS_AT_ONCE && !matches!(reply.fault, Some(Fault::EndAfter(_))) {
+    if sound >= EVENTS_AT_ONCE && !matches!(reply.fault, Some(Fault::End(_))) {
         steps.push(Step::Wait(reply.between_events));
     }
     if sound >= count {
@@ -173,7 +165,7 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
     match (failure, reply.fault) {
         // After the stop the answer is complete: a failure loses only the usage.
         (Some(failure), _) if !is_stopped => steps.push(Step::Fail(failure, reader.received())),
-        (_, Some(Fault::HangAfter(_))) => steps.push(Step::Hang),
+        (_, Some(Fault::Hang(_))) => steps.push(Step::Hang),
         _ => {}
     }
     steps

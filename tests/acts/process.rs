@@ -83,7 +83,7 @@ impl Process {
         if self.world().plan().redacts {
             settings = settings.with_redactor(Arc::new(|text: &str| {
                 let found = text.match_indices(HOLDER);
-                Ok(found.map(|(at, name)| Redaction::new(at..at + name.len(), "[name]")).collect())
+                Ok(found.map(|(at, name)| Redaction::new("name", at..at + name.len(), "[name]")).collect())
             }));
         }
         let (writer, task) = LogWriter::new(line, settings);

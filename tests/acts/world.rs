@@ -137,7 +137,11 @@ impl World {
         let shared = Shared {
             dice,
             begun: Instant::now(),
-            log: Arc::new(if seed.is_multiple_of(2) { MemoryLog::new() } else { MemoryLog::new().with_spans() }),
+            log: Arc::new(if seed.is_multiple_of(2) {
+                MemoryLog::default()
+            } else {
+                MemoryLog::default().with_spans()
+            }),
             plan: plan.clone(),
             is_calm: AtomicBool::new(false),
             truth: Mutex::default(),

@@ -44,7 +44,7 @@ fn calls_and_end() -> [ModelEvent; 4] {
 
 #[tokio::test]
 async fn streamed_answer_has_complete_tool_calls() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(text_and_calls());
     let events = ask(&claude(&bedrock), question()).await.unwrap();
     let expected: Vec<_> =
@@ -55,7 +55,7 @@ async fn streamed_answer_has_complete_tool_calls() {
 
 #[tokio::test]
 async fn summary_arrives_in_one_piece() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("The caller waits for parcel 17.").usage(12, 7));
     let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE));
     let mut request = question();
@@ -70,7 +70,7 @@ async fn summary_arrives_in_one_piece() {
 
 #[tokio::test]
 async fn model_that_cannot_stream_with_tools_answers_in_one_piece() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let model = for_turns(&bedrock, BedrockSettings::new(LLAMA));
     bedrock.reply(text_and_calls());
     let mut request = question();
@@ -85,7 +85,7 @@ async fn model_that_cannot_stream_with_tools_answers_in_one_piece() {
 
 #[tokio::test]
 async fn stop_reasons_are_mapped() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (reason, expected) in [
         (Stop::EndTurn, StopReason::EndTurn),
         (Stop::MaxTokens, StopReason::MaxTokens),
@@ -110,7 +110,7 @@ async fn stop_reasons_are_mapped() {
 
 #[tokio::test]
 async fn unreadable_and_cut_calls_are_events() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let (id, name) = (ToolCallId::from_str("call_1").unwrap(), ToolName::from_str("get_parcel").unwrap());
     let reason = "arguments of 14 bytes are not JSON: error at line 1, column 14";
     let unreadable = ModelEvent::UnreadableToolCall { id: id.clone(), name: name.clone(), reason: Some(reason.into()) };
@@ -133,7 +133,7 @@ async fn unreadable_and_cut_calls_are_events() {
 
 #[tokio::test]
 async fn any_id_and_name_of_a_tool_call_is_taken_and_sent_back() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (model_id, id, tool_name) in [
         ("moonshotai.kimi-k2.5", "functions.get_parcel:0", "get_parcel"),
         (CLAUDE, "functions.get_parcel:0", "get_parcel"),
@@ -165,7 +165,7 @@ async fn any_id_and_name_of_a_tool_call_is_taken_and_sent_back() {
 
 #[tokio::test]
 async fn base_model_sets_the_rules() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_base_model(LLAMA));
     let mut request = question();
     request.tools = [tool("get_parcel")].into();

@@ -12,8 +12,9 @@ use super::{CLAUDE, ask, claude, fail, question, text};
 
 #[tokio::test(start_paused = true)]
 async fn caller_bounds_the_wait_and_dropping_the_answer_cancels_the_request() {
-    let bedrock = FakeBedrock::new();
-    for reply in [ScriptedReply::text("a b").hang_before(), ScriptedReply::text("a b").hang_after(2)] {
+    let bedrock = FakeBedrock::default();
+    for reply in [ScriptedReply::text("a b").first_token_after(Duration::MAX), ScriptedReply::text("a b").hang_after(2)]
+    {
         bedrock.reply(reply);
         let model = claude(&bedrock);
         assert!(timeout(Duration::from_secs(86_400), ask(&model, question())).await.is_err());
@@ -24,7 +25,7 @@ async fn caller_bounds_the_wait_and_dropping_the_answer_cancels_the_request() {
 
 #[tokio::test(start_paused = true)]
 async fn missing_usage_does_not_fail_the_answer() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for reply in [
         ScriptedReply::text("On").hang_after(4),
         ScriptedReply::text("On").cut_after(4),
@@ -40,7 +41,7 @@ async fn missing_usage_does_not_fail_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn summary_ends_at_the_timeout_of_its_client() {
-    let bedrock = FakeBedrock::answering(|_| ScriptedReply::text("late").hang_before());
+    let bedrock = FakeBedrock::answering(|_| ScriptedReply::text("late").first_token_after(Duration::MAX));
     let client = Client::from_conf(summary_client(bedrock.sdk_config()).build());
     let model = BedrockModel::for_summaries(client, BedrockSettings::new(CLAUDE));
     let from = Instant::now();

@@ -55,7 +55,7 @@ async fn exceptions_before_the_answer_are_mapped() {
 
 #[tokio::test]
 async fn message_that_may_quote_the_request_is_left_out() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::validation("Malformed input: \"When does it arrive? 4711\""));
     let (failure, _) = fail(&claude(&bedrock), question()).await;
     let refused = "ValidationException, status 400, request fake-1; its message of 44 bytes is left out, because it may \
@@ -92,7 +92,7 @@ async fn exceptions_within_the_answer_are_mapped_and_not_retried() {
         // The SDK does not know it within a stream.
         ("ModelTimeoutException", "unavailable"),
     ] {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         for (events, text_bytes) in [(0, 0), (1, 0), (3, 9)] {
             bedrock.reply(ScriptedReply::text("On Friday at 9").exception_after(events, exception));
             let (failure, received) = fail(&claude(&bedrock), question()).await;
@@ -100,7 +100,7 @@ async fn exceptions_within_the_answer_are_mapped_and_not_retried() {
         }
         assert_eq!(bedrock.counters().requests, 3);
     }
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("On Friday").exception_after(2, "ModelStreamErrorException"));
     let hidden = "ModelStreamErrorException, request fake-1; its message of 85 bytes is left out, because it may quote \
                   the request";
@@ -109,7 +109,7 @@ async fn exceptions_within_the_answer_are_mapped_and_not_retried() {
 
 #[tokio::test]
 async fn interrupted_stream_is_an_error() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let server = bedrock.serve().await.unwrap();
     let served = Client::from_conf(turn_client(server.sdk_config()).build());
     let served = BedrockModel::for_turns(served, BedrockSettings::new(CLAUDE));
@@ -161,7 +161,7 @@ async fn interrupted_answer_in_one_piece_is_an_error() {
 
 #[tokio::test]
 async fn missing_server_is_unreachable() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let server = bedrock.serve().await.unwrap();
     let config = server.sdk_config();
     drop(server);
@@ -172,7 +172,7 @@ async fn missing_server_is_unreachable() {
 
 #[tokio::test]
 async fn missing_credentials_or_region_is_denied() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let config = || Config::builder().behavior_version(BehaviorVersion::latest()).http_client(NoConnection);
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     for config in [config().region(Region::new("eu-west-1")), config().credentials_provider(credentials)] {
@@ -201,7 +201,7 @@ impl HttpClient for NoConnection {
 
 #[tokio::test(start_paused = true)]
 async fn connect_timeout_is_reported() {
-    let config = turn_client(FakeBedrock::new().sdk_config()).http_client(NoConnection);
+    let config = turn_client(FakeBedrock::default().sdk_config()).http_client(NoConnection);
     let model = BedrockModel::for_turns(Client::from_conf(config.build()), BedrockSettings::new(CLAUDE));
     let (failure, _) = fail(&model, question()).await;
     assert!(failure.to_string().starts_with("a connection to the model did not come within"), "{failure}");

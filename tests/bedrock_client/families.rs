@@ -216,7 +216,7 @@ fn cases() -> Vec<Case> {
 
 #[tokio::test]
 async fn each_family_refuses_in_its_words_and_takes_the_repaired_request() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let client = Client::from_conf(bedrock.sdk_config().build());
     for Case { name, messages, tools, inference, refused } in cases() {
         for model_id in ALL {
@@ -257,7 +257,7 @@ async fn each_family_refuses_in_its_words_and_takes_the_repaired_request() {
 
 #[tokio::test]
 async fn models_without_tools_in_streams_refuse_them() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let client = Client::from_conf(bedrock.sdk_config().build());
     for model_id in ALL {
         let request = client.converse_stream().model_id(model_id).set_messages(Some(hello()));
@@ -271,7 +271,7 @@ async fn models_without_tools_in_streams_refuse_them() {
 
 #[tokio::test]
 async fn options_of_bedrock_are_sent() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let guardrail = GuardrailStreamConfiguration::builder().guardrail_identifier("gr1a2b3c").guardrail_version("4");
     let settings = BedrockSettings::new(CLAUDE)
         .with_guardrail(guardrail.build())
@@ -298,7 +298,7 @@ async fn options_of_bedrock_are_sent() {
 
 #[tokio::test]
 async fn forced_tool_choice_ends_with_the_result() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let choice = ToolChoice::Any(AnyToolChoice::builder().build());
     let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_tool_choice(choice));
     let mut manager = verbale::MessagesManager::<verbale::PlainMessage>::new();

@@ -48,7 +48,7 @@ fn parts(body: &str) -> (String, &str) {
 #[tokio::test]
 async fn earlier_messages_are_sent_again_byte_for_byte() {
     for model_id in [CLAUDE, NOVA] {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         let bodies = bodies(&bedrock, BedrockSettings::new(model_id)).await;
         assert_eq!((bodies.len(), bedrock.counters().refused), (8, 0));
         for two in bodies.windows(2) {
@@ -57,13 +57,13 @@ async fn earlier_messages_are_sent_again_byte_for_byte() {
             assert_eq!(same_prompts, prompts);
         }
         // Another process sends the same bytes.
-        assert_eq!(self::bodies(&FakeBedrock::new(), BedrockSettings::new(model_id)).await, bodies);
+        assert_eq!(self::bodies(&FakeBedrock::default(), BedrockSettings::new(model_id)).await, bodies);
     }
 }
 
 #[tokio::test]
 async fn request_has_a_cache_point_where_the_previous_one_had_its_last() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE)).await;
     for two in bodies.windows(2) {
         let points: Vec<_> = two.iter().map(|body| body.matches(POINT).count()).collect();
@@ -80,7 +80,7 @@ async fn request_has_a_cache_point_where_the_previous_one_had_its_last() {
 
 #[tokio::test]
 async fn late_instructions_follow_the_cached_prefix() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let mut request = question();
     request.system = ["You answer the phone.", " ", "Be kind."].map(Into::into).into();
     let mut memory = request.clone();
@@ -110,7 +110,7 @@ fn messages_before_last_point(body: &str) -> String {
 
 #[tokio::test]
 async fn cache_points_are_left_out_if_unsupported_or_turned_off() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (settings, points) in [
         (BedrockSettings::new("openai.gpt-oss-120b-1:0"), 0),
         (BedrockSettings::new(CLAUDE).with_cache_points(false), 0),

@@ -23,7 +23,7 @@ fn body(bedrock: &FakeBedrock) -> Json {
 
 #[tokio::test]
 async fn request_has_prompt_memory_messages_tools_and_settings() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let inference = Inference {
         max_tokens: Some(300),
         temperature: Some(0.5),
@@ -38,7 +38,7 @@ async fn request_has_prompt_memory_messages_tools_and_settings() {
     ask(&for_turns(&bedrock, settings), request).await.unwrap();
 
     let requests = bedrock.requests();
-    assert_eq!(requests[0].model_id(), CLAUDE);
+    assert_eq!(requests[0].input().model_id(), Some(CLAUDE));
     let [SystemContentBlock::Text(prompt), SystemContentBlock::Text(record)] = requests[0].input().system() else {
         panic!()
     };
@@ -71,7 +71,7 @@ async fn inference_settings_of_the_request_win_over_the_defaults() {
         stop_sequences: vec!["</end>".into()],
         model_fields: fields(thinking),
     };
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let settings = BedrockSettings::new(CLAUDE).with_inference(defaults);
     for model in [for_turns(&bedrock, settings.clone()), for_summaries(&bedrock, settings)] {
         ask(&model, question()).await.unwrap();
@@ -131,7 +131,7 @@ async fn invalid_request_is_repaired_and_reported() {
         .concat(),
     );
     request.tools = [tool("get_parcel"), tool("get_parcel")].into();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("On Friday."));
     let events = ask(&claude(&bedrock), request).await.unwrap();
     let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
@@ -166,7 +166,7 @@ async fn request_follows_the_rules_of_the_model() {
     manager.add_user([call.success(["In Milan."]).into(), verbale::Content::from("Hello?")]).unwrap();
     let mut request = window(&manager);
     request.tools = [tool("get_parcel")].into();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let events = ask(&for_turns(&bedrock, BedrockSettings::new(LLAMA)), request).await.unwrap();
     assert!(matches!(&events[0], ModelEvent::Repaired(repairs) if repairs.len() == 2));
     assert_eq!(bedrock.requests()[0].input().messages().len(), 7);
@@ -175,12 +175,12 @@ async fn request_follows_the_rules_of_the_model() {
 
 #[test]
 fn model_has_its_id() {
-    assert_eq!(claude(&FakeBedrock::new()).id(), Some(CLAUDE));
+    assert_eq!(claude(&FakeBedrock::default()).id(), Some(CLAUDE));
 }
 
 #[tokio::test]
 async fn irreparable_request_is_never_sent() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let invalid = |why: &str| (Failure::Invalid(why.to_owned()), (0, 0));
     let mut request = question();
     let mut no_object = tool("get_parcel");
@@ -230,7 +230,7 @@ async fn attachment_of_unknown_type_becomes_text() {
     manager.add_user(verbale::Content::from(result.success(parts))).unwrap();
     let mut request = window(&manager);
     request.tools = [tool("get_parcel")].into();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_cache_points(false));
     let events = ask(&model, request).await.unwrap();
     let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };

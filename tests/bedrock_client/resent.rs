@@ -43,7 +43,7 @@ async fn unexplained_refusal_is_answered_with_tools_as_texts() {
              toolconfig.tools.0 is a surprise",
         ),
     ] {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         for model in [claude(&bedrock), for_summaries(&bedrock, BedrockSettings::new(CLAUDE))] {
             bedrock.reply(ScriptedReply::validation(message));
             bedrock.reply(ScriptedReply::text("On Friday."));
@@ -67,7 +67,7 @@ async fn unexplained_refusal_is_answered_with_tools_as_texts() {
 
 #[tokio::test]
 async fn refusal_at_the_start_of_the_stream_is_answered_too() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("x").exception_after(0, "ValidationException"));
     bedrock.reply(ScriptedReply::text("On Friday."));
     let model = claude(&bedrock);
@@ -83,7 +83,7 @@ async fn refusal_at_the_start_of_the_stream_is_answered_too() {
 
 #[tokio::test]
 async fn known_refusals_have_their_own_remedies() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let model = claude(&bedrock);
     bedrock.reply(ScriptedReply::validation("This model doesn't support tool use in streaming mode."));
     bedrock.reply(ScriptedReply::text("On Friday."));

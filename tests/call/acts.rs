@@ -32,7 +32,7 @@ impl Log {
         let fault = move |method: &str, _: Option<&CallId>, _| {
             (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(LogErrorKind::Unavailable))
         };
-        Self { log: Arc::new(FaultyLog::new(MemoryLog::new(), fault)), is_away }
+        Self { log: Arc::new(FaultyLog::new(MemoryLog::default(), fault)), is_away }
     }
 
     pub fn set_away(&self, is_away: bool) {
@@ -171,7 +171,7 @@ async fn dead_letter_holds_back_only_the_act_that_it_contains() {
         let fault = move |method: &str, _: Option<&CallId>, number| {
             (method == "put_record" && number == refused).then_some(LogFault::Fail(LogErrorKind::Refused))
         };
-        let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+        let log = Arc::new(FaultyLog::new(MemoryLog::default(), fault));
         let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
         tokio::spawn(task);
         let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
@@ -307,7 +307,7 @@ fn books(id: &'static str, arguments: &'static str) -> Vec<Step> {
 fn redacting() -> WriterSettings {
     let names = |text: &str| {
         let found = ["Nadia", "Tom"].into_iter().flat_map(|name| text.match_indices(name));
-        Ok(found.map(|(at, name)| Redaction::new(at..at + name.len(), "[name]")).collect())
+        Ok(found.map(|(at, name)| Redaction::new("name", at..at + name.len(), "[name]")).collect())
     };
     WriterSettings::default().with_redactor(Arc::new(names))
 }

@@ -81,7 +81,7 @@ impl Observer for OverBudget {
 fn play(turns: &[Turn], policy: Policy, max_window: u64) -> (Vec<ModelRequest>, Vec<u64>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let model = ScriptedModel::new();
+        let model = ScriptedModel::default();
         let mut results = std::collections::HashMap::new();
         for (number, turn) in turns.iter().enumerate() {
             for (round, calls) in turn.rounds.iter().enumerate() {

@@ -33,7 +33,7 @@ fn assert_in_call(error: ConversationError) {
 
 #[tokio::test(start_paused = true)]
 async fn live_call_is_found_among_conversations() {
-    let conversations = Conversations::new();
+    let conversations = Conversations::default();
     let conversation = conversations.get_or_create(&id("CA1"));
     let models = Models::default().with("default", "default", Scripted::new([words("You have 12.50.")]));
     let clerk = Prompt::new(models).agent("You answer the phone of a bank.");
@@ -140,9 +140,9 @@ impl Summarizer for Brief {
 
 #[tokio::test(start_paused = true)]
 async fn limits_keep_the_window_and_unstored_messages_in_memory() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-    let conversations = Conversations::new().with_history_limit(1).with_log(log.clone());
+    let conversations = Conversations::default().with_history_limit(1).with_log(log.clone());
     let conversation = conversations.get_or_create(&id("CA1"));
     let policy = verbale::Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
     let models = Models::default().with("default", "default", Scripted::default());
@@ -228,7 +228,7 @@ async fn each_reply_has_a_turn_record() {
     let (role, interrupted) = records(&call).pop().unwrap();
     assert_eq!((role, &interrupted["end"]), (Role::User, &"interrupted".into()));
     // Queries and prints show the record.
-    let conversations = Conversations::new();
+    let conversations = Conversations::default();
     conversations.insert(call.conversation()).unwrap();
     let ends = |end: &str| conversations.query(&HistoryQuery::default().with_turn_end(end)).unwrap().len();
     assert_eq!([ends("complete"), ends("cut"), ends("interrupted"), ends("failed")], [1, 1, 1, 0]);

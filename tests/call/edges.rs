@@ -73,7 +73,7 @@ async fn closing_call_starts_nothing_new() {
         pass(3_000).await;
         Ok(vec!["done".into()])
     };
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
@@ -104,7 +104,7 @@ async fn closing_call_starts_nothing_new() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_close_loses_nothing() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();
@@ -384,7 +384,7 @@ async fn system_prompt_has_the_tool_rule() {
 
 #[tokio::test(start_paused = true)]
 async fn words_and_results_are_logged_before_the_answer() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();

@@ -102,7 +102,7 @@ async fn words_are_added_merged_or_ignored() {
 #[tokio::test(start_paused = true)]
 async fn doubtful_words_are_answered_with_a_request_to_repeat() {
     let model = Scripted::new([words("Good.")]);
-    let settings = CallSettings::default().with_min_confidence(0.4).with_ask_to_repeat("Pardon?");
+    let settings = CallSettings::default().with_ask_to_repeat(0.4, "Pardon?");
     let call = builder(&model).settings(settings).open().unwrap();
     call.caller_said(Utterance::new("mumble").with_confidence(0.2)).unwrap();
     let reply = call.reply().unwrap();
@@ -117,7 +117,7 @@ async fn doubtful_words_are_answered_with_a_request_to_repeat() {
 
 #[tokio::test(start_paused = true)]
 async fn doubtful_words_stay_doubtful_after_a_takeover() {
-    let settings = || CallSettings::default().with_min_confidence(0.4).with_ask_to_repeat("Pardon?");
+    let settings = || CallSettings::default().with_ask_to_repeat(0.4, "Pardon?");
     let model = Scripted::new([words("Good.")]);
     let call = builder(&model).settings(settings()).open().unwrap();
     call.caller_said(Utterance::new("mumble").with_confidence(0.2)).unwrap();
@@ -134,7 +134,7 @@ async fn doubtful_words_stay_doubtful_after_a_takeover() {
 
 #[tokio::test(start_paused = true)]
 async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
-    let settings = CallSettings::default().with_min_confidence(0.4).with_ask_to_repeat("Pardon?");
+    let settings = CallSettings::default().with_ask_to_repeat(0.4, "Pardon?");
     let call = builder(&Scripted::new([words("Good.")])).settings(settings).open().unwrap();
     let start_ms = call.now_ms();
     call.caller_said(Utterance::new("mumble").with_confidence(0.2).with_times(start_ms, start_ms + 400)).unwrap();

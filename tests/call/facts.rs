@@ -42,7 +42,7 @@ async fn last_memory(call: &CallSession, model: &Scripted) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn facts_of_released_messages_survive_and_are_found_again() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let header = CallHeader::new(CallId::new("CA1").unwrap(), START_MS).unwrap();

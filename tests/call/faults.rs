@@ -45,7 +45,7 @@ fn faults() -> Vec<(&'static str, ScriptedReply, bool)> {
         ("model timeout", ScriptedReply::refused("ModelTimeoutException"), false),
         ("model not ready", ScriptedReply::refused("ModelNotReadyException"), false),
         ("bad gateway", ScriptedReply::bad_gateway(), false),
-        ("hang before", text().hang_before(), false),
+        ("hang before", text().first_token_after(Duration::MAX), false),
         ("hang at once", text().hang_after(0), false),
         ("hang in the answer", text().hang_after(4), true),
         ("cut at once", text().cut_after(0), false),
@@ -99,7 +99,7 @@ async fn fault_in_a_turn_leads_to_an_apology_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn barge_in_closes_the_stream_of_bedrock_at_once() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text(ANSWER).between_events(Duration::from_secs(1)));
     let call = builder(&bedrock).open().unwrap();
     call.caller_said("What is my balance?").unwrap();
@@ -114,7 +114,7 @@ async fn barge_in_closes_the_stream_of_bedrock_at_once() {
 #[tokio::test(start_paused = true)]
 async fn transient_faults_are_retried_once() {
     for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once"] {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         let (_, reply, _) = faults().into_iter().find(|(name, ..)| *name == fault).unwrap();
         bedrock.reply(reply);
         bedrock.reply(ScriptedReply::text(ANSWER));

@@ -164,7 +164,7 @@ async fn fork_outside_of_a_call_ends_its_open_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn fork_resumes_only_its_own_acts() {
-    let (log, looked_up) = (Arc::new(MemoryLog::new()), Arc::new(Mutex::new(Vec::new())));
+    let (log, looked_up) = (Arc::new(MemoryLog::default()), Arc::new(Mutex::new(Vec::new())));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let ship = || {

@@ -37,7 +37,7 @@ fn records(call: &CallSession) -> Vec<Record> {
 
 #[tokio::test(start_paused = true)]
 async fn each_turn_is_logged_and_close_waits_for_the_log() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let writer = writer(&log);
     let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
     turn(&call, "How are you?").await;
@@ -60,7 +60,7 @@ async fn each_turn_is_logged_and_close_waits_for_the_log() {
 async fn reopened_call_keeps_its_lease() {
     let renewals = Arc::new(AtomicUsize::new(0));
     let counted = renewals.clone();
-    let log = Arc::new(FaultyLog::new(MemoryLog::new(), move |method: &str, _: Option<&CallId>, _| {
+    let log = Arc::new(FaultyLog::new(MemoryLog::default(), move |method: &str, _: Option<&CallId>, _| {
         counted.fetch_add(usize::from(method == "change_call"), Ordering::SeqCst);
         None
     }));
@@ -84,7 +84,7 @@ async fn reopened_call_keeps_its_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn reopened_call_has_its_earlier_end_until_it_is_closed_again_or_resumed() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let first = open(&Scripted::default(), &writer(&log));
     turn(&first, "Hello").await;
     first.close("hangup", Duration::from_secs(5)).await.unwrap();
@@ -112,7 +112,7 @@ async fn reopened_call_has_its_earlier_end_until_it_is_closed_again_or_resumed()
 
 /// Opens a call with a spool in a log that stores spans, and counts its puts.
 fn counted(model: &Scripted, spool: Option<Arc<Spool>>) -> (CallSession, Arc<MemoryLog>, Arc<AtomicUsize>) {
-    let (log, puts) = (Arc::new(MemoryLog::new().with_spans()), Arc::new(AtomicUsize::new(0)));
+    let (log, puts) = (Arc::new(MemoryLog::default().with_spans()), Arc::new(AtomicUsize::new(0)));
     let counted = puts.clone();
     let count = move |method: &str, _: Option<&CallId>, _| {
         counted.fetch_add(usize::from(method.starts_with("put_")), Ordering::SeqCst);
@@ -191,7 +191,7 @@ async fn outcome_of_an_act_is_stored_at_once_without_a_spool() {
                 Ok::<_, verbale::model::ToolError>(vec![verbale::message::ResultContent::from("BOOKED-78")])
             });
             let tool = if acts { tool.acts_once() } else { tool.read_only() };
-            let log = Arc::new(MemoryLog::new().with_spans());
+            let log = Arc::new(MemoryLog::default().with_spans());
             let settings = spool.iter().cloned().fold(WriterSettings::default(), WriterSettings::with_spool);
             let (writer, task) = LogWriter::new(log.clone(), settings);
             tokio::spawn(task);
@@ -218,7 +218,7 @@ async fn outcome_of_an_act_is_stored_at_once_without_a_spool() {
 #[tokio::test(start_paused = true)]
 async fn reply_is_logged_once_with_its_playback_or_after_a_while() {
     for is_reported in [true, false] {
-        let log = Arc::new(MemoryLog::new());
+        let log = Arc::new(MemoryLog::default());
         let writes = Arc::new(AtomicUsize::new(0));
         let counted = writes.clone();
         let count = move |method: &str, _: Option<&CallId>, _| {
@@ -251,7 +251,7 @@ async fn reply_is_logged_once_with_its_playback_or_after_a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn dropped_call_is_logged() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let writer = writer(&log);
     let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
     call.caller_said("How are you?").unwrap();
@@ -268,7 +268,7 @@ async fn dropped_call_is_logged() {
 
 #[tokio::test(start_paused = true)]
 async fn another_process_continues_the_call() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let slow = |_: verbale::Value, _: verbale::model::ToolContext| async {
         tokio::time::sleep(Duration::from_secs(10)).await;
         Ok(vec!["late".into()])
@@ -337,7 +337,7 @@ impl Levels {
 
 #[tokio::test(start_paused = true)]
 async fn words_are_not_stored_before_the_log_has_them() {
-    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     tokio::spawn(task);
     let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
     let call = builder(&Scripted::new([])).log(handle).open().unwrap();
@@ -359,7 +359,7 @@ async fn observer_sees_how_durable_the_call_is() {
     let fault = move |method: &str, _: Option<&CallId>, _| {
         (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(LogErrorKind::Unavailable))
     };
-    let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+    let log = Arc::new(FaultyLog::new(MemoryLog::default(), fault));
     for with_spool in [false, true] {
         let mut settings = WriterSettings::default();
         if with_spool {
@@ -405,7 +405,7 @@ fn level_of_last_turn(call: &CallSession) -> Option<String> {
 #[tokio::test(start_paused = true)]
 async fn close_and_finish_end_at_their_deadline_if_the_task_of_the_log_never_runs() {
     const LIMIT: Duration = Duration::from_secs(5);
-    let (writer, _task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    let (writer, _task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
     turn(&call, "How are you?").await;
     let started = Instant::now();

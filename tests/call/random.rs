@@ -114,7 +114,7 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         let schema = Value::map([("type", Value::from("object"))]).unwrap();
         ToolSpec::new(name, "It does something.", schema).unwrap()
     };
-    let settings = CallSettings::default().with_min_confidence(0.3);
+    let settings = CallSettings::default().with_ask_to_repeat(0.3, "Pardon?");
     let policy = Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
     let quick = |_: Value, _: ToolContext| async { Ok(vec!["done".into()]) };
     let slow = |_: Value, _: ToolContext| async {
@@ -139,7 +139,7 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
 async fn sequence(seed: u64) {
     let dice = Dice(Seeded::from(seed));
     let model = Scripted::new(script(&dice));
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task);
     let id = CallId::new("CA1").unwrap();

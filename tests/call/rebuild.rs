@@ -114,7 +114,7 @@ async fn restored(log: &MemoryLog, id: &CallId, config: Config) -> Conversation 
 
 #[tokio::test(start_paused = true)]
 async fn prompts_of_a_logged_call_are_rebuilt() {
-    let (log, model) = (Arc::new(MemoryLog::new()), model());
+    let (log, model) = (Arc::new(MemoryLog::default()), model());
     let id = played(&log, &model, |config| config).await;
     // Neither the tools nor any setting of the service are known.
     let restored = restored(&log, &id, Config::default()).await;
@@ -140,7 +140,7 @@ async fn prompts_of_a_logged_call_are_rebuilt() {
 #[tokio::test(start_paused = true)]
 async fn prompts_with_a_memory_are_rebuilt_with_their_policy() {
     let policy = || Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1).with_memory(5);
-    let (log, model) = (Arc::new(MemoryLog::new()), model());
+    let (log, model) = (Arc::new(MemoryLog::default()), model());
     let id = played(&log, &model, move |config| config.with_policy(policy())).await;
     let same = restored(&log, &id, Config::default().with_policy(policy())).await;
     let other = restored(&log, &id, Config::default()).await;
@@ -158,7 +158,7 @@ async fn prompts_with_a_memory_are_rebuilt_with_their_policy() {
 async fn call_without_tools_is_rebuilt_whether_it_had_some_or_not() {
     for has_tools in [true, false] {
         let model = Scripted::new([words("Good morning.")]);
-        let log = Arc::new(MemoryLog::new());
+        let log = Arc::new(MemoryLog::default());
         let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
         tokio::spawn(task);
         let id = CallId::new("CA1").unwrap();

@@ -46,7 +46,7 @@ fn in_memory(conversation: &Conversation) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn covered_messages_leave_memory_and_come_back_from_the_log() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let model = Scripted::new([calls("One moment. ", "c1", "book"), words("It is booked.")]);
     let call = open(&model, &log, |config| config);
     turns(&call, 40).await;
@@ -74,7 +74,7 @@ async fn covered_messages_leave_memory_and_come_back_from_the_log() {
 
 #[tokio::test(start_paused = true)]
 async fn fork_knows_what_left_memory_before() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let model = Scripted::new([calls("One moment. ", "c1", "book"), words("It is booked.")]);
     let call = open(&model, &log, |config| config);
     turn(&call, "My user id is mia_li_3668.").await;
@@ -96,7 +96,7 @@ async fn fork_knows_what_left_memory_before() {
 #[tokio::test(start_paused = true)]
 async fn call_of_another_service_stays_until_its_outcome_is_known() {
     for tool in ["ship", "track"] {
-        let log = Arc::new(MemoryLog::new());
+        let log = Arc::new(MemoryLog::default());
         let model = Scripted::new([calls("One moment. ", "c1", tool), words("I do not know yet.")]);
         let call = open(&model, &log, |config| config);
         turns(&call, 1).await;
@@ -117,7 +117,7 @@ async fn call_of_another_service_stays_until_its_outcome_is_known() {
 
 #[tokio::test(start_paused = true)]
 async fn everything_stays_if_it_is_to_or_if_nothing_is_logged() {
-    let (model, log) = (Scripted::default(), Arc::new(MemoryLog::new()));
+    let (model, log) = (Scripted::default(), Arc::new(MemoryLog::default()));
     let call = open(&model, &log, |config| config.with_all_messages(true));
     turns(&call, 20).await;
     assert_eq!(call.conversation().read(MessagesManager::pruned), 0);
@@ -128,7 +128,7 @@ async fn everything_stays_if_it_is_to_or_if_nothing_is_logged() {
 
 #[tokio::test(start_paused = true)]
 async fn late_report_reaches_the_log_or_is_ignored() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let answers =
         (0..30).map(|_| vec![Step::Say("Your order was sent three weeks ago."), Step::Stop(StopReason::EndTurn)]);
     let call = open(&Scripted::new(answers), &log, |config| config);

@@ -62,7 +62,7 @@ async fn log_behind_a_pointer_keeps_the_contract() {
 
 #[test]
 fn memory_follows_the_model() {
-    history::check(256, &MemoryLog::new());
+    history::check(256, &MemoryLog::default());
 }
 
 #[test]

@@ -47,7 +47,7 @@ async fn dynamodb_log_with_offloading_keeps_the_contract() {
 
 #[test]
 fn memory_log_with_offloading_follows_the_model() {
-    history::check(128, &Offloading::new(MemoryLog::new(), MemoryStore::default()).with_threshold(1));
+    history::check(128, &Offloading::new(MemoryLog::default(), MemoryStore::default()).with_threshold(1));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn content(word: &str) -> ContentId {
 
 #[tokio::test]
 async fn repeated_put_is_found_and_another_threshold_is_a_conflict() {
-    let memory = Arc::new(MemoryLog::new());
+    let memory = Arc::new(MemoryLog::default());
     let store = Arc::new(Failing::default());
     let log = Offloading::new(memory.clone(), Cached::new(store.clone(), 0));
     let call_id = call("CA1");
@@ -106,7 +106,7 @@ impl CallLog for Strict {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let small = Arc::new(MemoryLog::new());
+            let small = Arc::new(MemoryLog::default());
             let read = Offloading::new(small.clone(), self.store.clone());
             small.put_record(lease, record).await?;
             assert_eq!(read.read_call(lease.call_id()).await?.problems, []);
@@ -134,7 +134,8 @@ impl CallLog for Strict {
 #[tokio::test]
 async fn contents_are_stored_before_their_record() {
     let store = Arc::new(MemoryStore::default());
-    let log = Offloading::new(Strict { log: MemoryLog::new(), store: store.clone() }, store.clone()).with_threshold(1);
+    let log =
+        Offloading::new(Strict { log: MemoryLog::default(), store: store.clone() }, store.clone()).with_threshold(1);
     // Fewer contents than are put at a time, and more.
     for (seq, texts) in [(0, 1), (1, 8), (2, 9), (3, 100)] {
         let mut json = serde_json::to_value(message(seq, 1)).unwrap();
@@ -198,7 +199,7 @@ struct Parts {
 }
 
 fn failing() -> Parts {
-    let (log, store) = (Arc::new(MemoryLog::new()), Arc::new(Failing::default()));
+    let (log, store) = (Arc::new(MemoryLog::default()), Arc::new(Failing::default()));
     Parts { whole: Offloading::new(log.clone(), store.clone()), log, store }
 }
 
@@ -228,7 +229,7 @@ async fn record_is_written_without_its_contents_but_not_stored() {
 
 #[tokio::test]
 async fn failing_content_fails_its_record_of_a_span_alone() {
-    let (small_log, store) = (Arc::new(MemoryLog::new().with_spans()), Arc::new(Failing::default()));
+    let (small_log, store) = (Arc::new(MemoryLog::default().with_spans()), Arc::new(Failing::default()));
     let log = Offloading::new(small_log.clone(), store.clone());
     assert!(log.stores_spans());
     let lease = first(&call("CA1"));

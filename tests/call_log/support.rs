@@ -4,7 +4,7 @@ use serde_json::json;
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogErrorKind, Put, Tenant, WriterLease,
 };
-use verbale::{MessageId, Record};
+use verbale::{MessageId, MessagesManager, PlainMessage, Record};
 
 /// 2025-04-16, 15:03:43.058 UTC.
 pub const START_MS: i64 = 1_744_815_823_058;
@@ -87,7 +87,9 @@ pub async fn open(log: &dyn CallLog, header: &CallHeader) -> WriterLease {
 }
 
 pub fn call_end(reason: &str) -> CallEnd {
-    CallEnd::new(1_744_815_900_000, reason, 5, 2).unwrap()
+    let mut call_end = CallEnd::of(&MessagesManager::<PlainMessage>::new(), 1_744_815_900_000, reason).unwrap();
+    (call_end.messages, call_end.summaries) = (5, 2);
+    call_end
 }
 
 /// Asserts that each record is refused because of the writer of epoch `by`.

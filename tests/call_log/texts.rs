@@ -8,7 +8,7 @@ use super::support::{START_MS, assert_fenced, call, first, header, id, message, 
 
 #[tokio::test]
 async fn error_says_what_happened_to_which_call() {
-    says_what_happened(&MemoryLog::new()).await;
+    says_what_happened(&MemoryLog::default()).await;
     says_what_happened(&super::dynamodb::log().await).await;
 }
 

@@ -29,7 +29,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Offloads a record for the owner `CA1`, and returns the record with references.
 async fn try_offload(record: &Record, threshold: usize, store: impl ContentStore) -> Result<Record, LogError> {
-    let small = std::sync::Arc::new(MemoryLog::new());
+    let small = std::sync::Arc::new(MemoryLog::default());
     let log = Offloading::new(small.clone(), store).with_threshold(threshold);
     let lease = WriterLease::from(CallId::new("CA1").unwrap());
     log.put_record(&lease, record).await?;
@@ -42,7 +42,7 @@ fn offload(record: &Record, threshold: usize, store: impl ContentStore) -> Recor
 
 /// Restores the records of a call with the contents of a store.
 async fn hydrate_call(records: &[Record], store: impl ContentStore) -> (Vec<Record>, Vec<Problem>) {
-    let (log, lease) = (MemoryLog::new(), WriterLease::from(CallId::new("CA1").unwrap()));
+    let (log, lease) = (MemoryLog::default(), WriterLease::from(CallId::new("CA1").unwrap()));
     for record in records {
         log.put_record(&lease, record).await.unwrap();
     }

@@ -1,13 +1,16 @@
 //! Any record is offloaded and restored without loss.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use proptest::{collection, option};
 use serde_json::{Value as Json, json};
+use tokio::runtime::Runtime;
 use verbale::contents::{Blob, ContentFuture, ContentId, ContentStore, MemoryStore};
-use verbale::dynamodb::{from_item, to_items};
-use verbale::log::CallId;
+use verbale::dynamodb::{DynamoLog, create_table};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::{Content, Heard, HeardSource, Record, Value};
 
 use super::{Watched, block_on, hydrate, offload, put_all, strategy};
@@ -144,12 +147,27 @@ fn threshold() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(64), 1 => 0..4_usize, 1 => Just(1_024), 1 => Just(usize::MAX)]
 }
 
-/// Returns the record after a round trip through JSON and through an item.
+thread_local! {
+    static TABLE: (Runtime, DynamoLog, Cell<u32>) = {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = EmbeddedDynamo::in_memory().unwrap().client();
+        runtime.block_on(create_table(&client, "verbale")).unwrap();
+        (runtime, DynamoLog::new(client), Cell::default())
+    };
+}
+
+/// Returns the record after a round trip through JSON and through a table.
 fn logged(record: &Record) -> Record {
     let json = serde_json::to_string(record).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), *record, "{json}");
-    let mut items = to_items(&CallId::new("CA1").unwrap(), [record]).unwrap();
-    from_item(items.remove(0)).unwrap()
+    TABLE.with(|(runtime, log, calls)| {
+        calls.set(calls.get() + 1);
+        let lease = WriterLease::from(CallId::new(calls.get().to_string()).unwrap());
+        runtime.block_on(async {
+            log.put_record(&lease, record).await.unwrap();
+            log.read_call(lease.call_id()).await.unwrap().records.remove(0)
+        })
+    })
 }
 
 proptest! {

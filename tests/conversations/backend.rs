@@ -35,7 +35,7 @@ impl Backend {
     pub async fn open(self) -> Fixture {
         let log: Option<(Arc<dyn CallLog>, _)> = match self {
             Self::Memory => None,
-            Self::MemoryLog => Some((Arc::new(MemoryLog::new()), None)),
+            Self::MemoryLog => Some((Arc::new(MemoryLog::default()), None)),
             Self::Files => {
                 let directory = tempfile::tempdir().unwrap();
                 Some((Arc::new(JsonLines::new(directory.path())), Some(directory)))
@@ -47,7 +47,8 @@ impl Backend {
             }
         };
         let clock = ManualClock::new(START_MS);
-        let conversations = Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(ScatteredIds::default()));
+        let conversations =
+            Conversations::default().with_clock(Arc::new(clock.clone()), Arc::new(ScatteredIds::default()));
         Fixture { conversations, clock, log }
     }
 }
@@ -56,7 +57,7 @@ impl Fixture {
     /// Returns conversations with a limit on memory, and a log.
     pub fn limited(messages: usize, log: Arc<dyn CallLog>) -> Self {
         let clock = ManualClock::new(START_MS);
-        let conversations = Conversations::new()
+        let conversations = Conversations::default()
             .with_clock(Arc::new(clock.clone()), Arc::new(ScatteredIds::default()))
             .with_history_limit(messages)
             .with_log(log);

@@ -30,7 +30,7 @@ fn in_memory(conversation: &Conversation) -> Vec<String> {
 #[test]
 fn oldest_messages_are_lost_without_a_log() {
     let clock = ManualClock::new(START_MS);
-    let conversations = Conversations::new()
+    let conversations = Conversations::default()
         .with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default()))
         .with_history_limit(4);
     let conversation = conversations.get_or_create(&id("a"));
@@ -52,7 +52,7 @@ fn oldest_messages_are_lost_without_a_log() {
 
 #[test]
 fn default_limit_is_a_thousand_messages() {
-    let conversations = Conversations::new();
+    let conversations = Conversations::default();
     let conversation = conversations.default_conversation();
     for number in 0..500 {
         turn(&conversation, number);
@@ -64,7 +64,7 @@ fn default_limit_is_a_thousand_messages() {
 
 #[test]
 fn limit_can_be_set_for_one_conversation() {
-    let conversations = Conversations::new().with_history_limit(6);
+    let conversations = Conversations::default().with_history_limit(6);
     let (one, other) = (conversations.get_or_create(&id("a")), conversations.get_or_create(&id("b")));
     for number in 0..4 {
         turn(&one, number);
@@ -96,13 +96,13 @@ fn limit_applies_to_inserted_conversations() {
         turn(&conversation, number);
     }
     assert_eq!(in_memory(&conversation).len(), 8);
-    Conversations::new().with_history_limit(2).insert(&conversation).unwrap();
+    Conversations::default().with_history_limit(2).insert(&conversation).unwrap();
     assert_eq!((in_memory(&conversation).len(), conversation.metadata().messages), (2, 8));
 }
 
 #[test]
 fn tool_call_leaves_memory_with_its_result() {
-    let conversations = Conversations::new().with_history_limit(3);
+    let conversations = Conversations::default().with_history_limit(3);
     let conversation = conversations.get_or_create(&id("a"));
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let add = |role: Role, content: Content| {
@@ -138,7 +138,7 @@ fn assert_paired<'a>(messages: impl Iterator<Item = &'a Message>) {
 #[tokio::test]
 async fn only_logged_messages_leave_with_a_log() {
     let log = Arc::new(Watched::default());
-    let conversations = Conversations::new().with_history_limit(2).with_log(log.clone());
+    let conversations = Conversations::default().with_history_limit(2).with_log(log.clone());
     let conversation = conversations.get_or_create(&id("a"));
     let quiet = conversations.get_or_create(&id("quiet"));
     turn(&quiet, 9);
@@ -158,7 +158,7 @@ async fn only_logged_messages_leave_with_a_log() {
 async fn pruned_messages_are_found_in_the_log() {
     let log = Arc::new(Watched::default());
     let clock = ManualClock::new(START_MS);
-    let conversations = Conversations::new()
+    let conversations = Conversations::default()
         .with_clock(Arc::new(clock.clone()), Arc::new(ScatteredIds::default()))
         .with_history_limit(2)
         .with_log(log.clone());
@@ -201,7 +201,7 @@ async fn pruned_messages_are_found_in_the_log() {
 #[tokio::test]
 async fn log_that_fails_is_an_error() {
     let log = Arc::new(Watched::failing_at(id("a")));
-    let conversations = Conversations::new().with_history_limit(2).with_log(log.clone());
+    let conversations = Conversations::default().with_history_limit(2).with_log(log.clone());
     let conversation = conversations.get_or_create(&id("a"));
     turn(&conversation, 0);
     turn(&conversation, 1);
@@ -217,7 +217,7 @@ async fn log_that_fails_is_an_error() {
 
 #[test]
 fn metadata_count_messages_that_are_pruned_at_once() {
-    let conversation = Conversations::new().with_history_limit(1).get_or_create(&id("a"));
+    let conversation = Conversations::default().with_history_limit(1).get_or_create(&id("a"));
     conversation
         .change(|manager| {
             manager.add_system("be kind").unwrap();
@@ -267,7 +267,7 @@ fn fork_has_its_own_metadata() {
     assert_eq!(fork.metadata().roles, [Role::User, Role::Assistant, Role::System].into());
 
     // Shared messages have the same ids and are found in both conversations.
-    let conversations = Conversations::new();
+    let conversations = Conversations::default();
     conversations.insert(&fork).unwrap();
     conversations.insert(&source).unwrap();
     let found = conversations.query(&everything().with_id(at)).unwrap();
@@ -303,7 +303,7 @@ async fn messages_pruned_before_the_insert_are_found_in_the_log() {
     let mut manager = conversation.read(Clone::clone);
     assert_eq!(manager.prune_logged(2), 3);
 
-    let conversations = Conversations::new().with_log(log.clone());
+    let conversations = Conversations::default().with_log(log.clone());
     conversations.insert(&Conversation::from_manager(id("a"), manager)).unwrap();
     let answer = conversations.query_with_log(&everything().with_role(Role::System)).await.unwrap();
     assert_eq!(texts(&answer.found), ["a: be kind"]);
@@ -313,10 +313,10 @@ async fn messages_pruned_before_the_insert_are_found_in_the_log() {
 
 #[test]
 fn log_of_one_registry_protects_messages_in_another() {
-    let with_log = Conversations::new().with_history_limit(2).with_log(Arc::new(MemoryLog::new()));
+    let with_log = Conversations::default().with_history_limit(2).with_log(Arc::new(MemoryLog::default()));
     let conversation = with_log.get_or_create(&id("a"));
     (0..3).for_each(|number| turn(&conversation, number));
-    Conversations::new().with_history_limit(2).insert(&conversation).unwrap();
+    Conversations::default().with_history_limit(2).insert(&conversation).unwrap();
     assert_eq!(in_memory(&conversation).len(), 6);
 }
 
@@ -331,7 +331,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let log = Arc::new(MemoryLog::new());
+            let log = Arc::new(MemoryLog::default());
             let fixture = Fixture::limited(limit, log.clone());
             for ((name, op), is_written) in history.iter().zip(&written) {
                 let conversation = fixture.conversations.get_or_create(&id(NAMES[*name]));

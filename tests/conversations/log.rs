@@ -160,7 +160,7 @@ async fn scope_selects_the_calls() {
 
 #[tokio::test]
 async fn erased_call_is_not_found() {
-    let log = MemoryLog::new();
+    let log = MemoryLog::default();
     let message = call(&log, "a", START_MS, None).await;
     let scope = LogScope::of_calls([id("a")]);
     assert_eq!(found(&log, &scope, &everything().with_id(message)).await.len(), 1);
@@ -185,7 +185,7 @@ async fn call_that_cannot_be_read_is_an_error() {
 
 #[tokio::test]
 async fn missing_contents_are_reported() {
-    let shared = Arc::new(MemoryLog::new());
+    let shared = Arc::new(MemoryLog::default());
     let log = Offloading::new(shared.clone(), MemoryStore::default());
     let header = CallHeader::new(id("a"), START_MS).unwrap();
     log.open_call(&header).await.unwrap();

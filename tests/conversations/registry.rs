@@ -12,7 +12,7 @@ use super::backend::{START_MS, everything, id};
 
 fn conversations() -> (Conversations, ManualClock) {
     let clock = ManualClock::new(START_MS);
-    (Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default())), clock)
+    (Conversations::default().with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default())), clock)
 }
 
 fn say(conversation: &Conversation, role: Role, text: &str) {

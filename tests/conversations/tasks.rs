@@ -11,7 +11,7 @@ use super::backend::{everything, id, texts};
 
 #[test]
 fn change_of_one_conversation_does_not_block_others() {
-    let conversations = Arc::new(Conversations::new());
+    let conversations = Arc::new(Conversations::default());
     let busy = conversations.get_or_create(&id("busy"));
     let idle = conversations.get_or_create(&id("idle"));
     let (is_in, waits_in) = mpsc::channel();
@@ -62,7 +62,7 @@ fn change_of_one_conversation_does_not_block_others() {
 fn concurrent_get_or_create_returns_one_conversation() {
     const THREADS: usize = 8;
     for round in 0..50 {
-        let conversations = Conversations::new();
+        let conversations = Conversations::default();
         let name = id(&round.to_string());
         let barrier = Barrier::new(THREADS);
         thread::scope(|scope| {
@@ -86,7 +86,7 @@ async fn concurrent_messages_are_all_kept() {
     const TASKS: usize = 32;
     const ROUNDS: usize = 60;
     const CONVERSATIONS: usize = 7;
-    let conversations = Arc::new(Conversations::new().with_history_limit(usize::MAX));
+    let conversations = Arc::new(Conversations::default().with_history_limit(usize::MAX));
     let talk = |task: usize| {
         let conversations = conversations.clone();
         async move {

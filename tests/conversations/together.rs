@@ -122,7 +122,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let log = Arc::new(MemoryLog::new());
+            let log = Arc::new(MemoryLog::default());
             let fixture = Fixture::limited(limit, log.clone());
             let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
             tokio::spawn(task);

@@ -1,6 +1,6 @@
 //! Long texts that are stored compressed.
 
-use verbale::dynamodb::{DynamoLog, Layout, from_item, to_items};
+use verbale::dynamodb::{DynamoLog, Layout, to_items};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallLog, Put, Span};
 
@@ -49,6 +49,6 @@ async fn long_texts_cost_less_and_every_log_reads_them() {
     assert!(item["contents"].as_l().unwrap()[0].as_m().unwrap()["$zstd"].is_b());
     item.remove("contents");
     let mut expected = to_items(&call("CA2"), [&records[2]]).unwrap().remove(0);
-    assert!(from_item(expected.clone()).unwrap() == records[2] && expected.remove("contents").is_some());
+    assert!(expected.remove("contents").is_some());
     assert_eq!(item, expected);
 }

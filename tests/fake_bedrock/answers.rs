@@ -12,7 +12,7 @@ use super::document::document;
 
 #[tokio::test]
 async fn text_is_streamed_word_by_word() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::text("It leaves at  seven.").usage(12, 5));
         let events = complete(stream(&client).await.unwrap()).await;
@@ -34,7 +34,7 @@ async fn text_is_streamed_word_by_word() {
 
 #[tokio::test]
 async fn piece_size_and_stop_reason_can_be_set() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         let two = NonZeroUsize::new(2).unwrap();
         let reply = ScriptedReply::text(" a b\nc d e ").words_per_piece(two).stop(StopReason::MaxTokens).usage(0, 0);
@@ -65,7 +65,7 @@ fn text_and_three_calls() -> ScriptedReply {
 
 #[tokio::test]
 async fn inputs_of_tool_calls_are_streamed_in_pieces() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(text_and_three_calls());
         let events = complete(stream(&client).await.unwrap()).await;
@@ -106,7 +106,7 @@ async fn inputs_of_tool_calls_are_streamed_in_pieces() {
 
 #[tokio::test]
 async fn converse_has_the_same_contents_in_one_piece() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(text_and_three_calls());
         let output = whole(&client).send().await.unwrap();
@@ -131,7 +131,7 @@ async fn converse_has_the_same_contents_in_one_piece() {
 
 #[tokio::test]
 async fn default_answer_is_used_without_a_script() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let [(client, _), _] = clients(&bedrock).await;
     let events = complete(stream(&client).await.unwrap()).await;
     assert_eq!(events[1..5], ["0 text \"Yes,\"", "0 text \" I\"", "0 text \" am\"", "0 text \" here.\""]);
@@ -142,7 +142,7 @@ async fn default_answer_is_used_without_a_script() {
 
 #[tokio::test]
 async fn answer_can_be_empty() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::default().usage(3, 0));
         let events = complete(stream(&client).await.unwrap()).await;
@@ -155,7 +155,7 @@ async fn answer_can_be_empty() {
 #[tokio::test]
 async fn responder_sees_the_request() {
     let bedrock = FakeBedrock::answering(|request| match request.last_text() {
-        Some("Hi") => ScriptedReply::text(format!("{} {}", request.number(), request.model_id())),
+        Some("Hi") => ScriptedReply::text(format!("{} {}", request.number(), request.input().model_id().unwrap())),
         _ => ScriptedReply::refused("ThrottlingException"),
     });
     let arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-8";

@@ -25,7 +25,7 @@ async fn served(bedrock: &FakeBedrock) -> (FakeBedrockServer, Client) {
 
 #[tokio::test]
 async fn dropped_stream_counts_as_cancelled() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (before, (client, _server)) in clients(&bedrock).await.into_iter().enumerate() {
         bedrock.reply(ScriptedReply::text("One moment, please.").hang_after(3));
         let mut events = stream(&client).await.unwrap();
@@ -39,9 +39,9 @@ async fn dropped_stream_counts_as_cancelled() {
 
 #[tokio::test]
 async fn dropped_request_counts_as_cancelled() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (before, (client, _server)) in clients(&bedrock).await.into_iter().enumerate() {
-        bedrock.reply(ScriptedReply::default().hang_before());
+        bedrock.reply(ScriptedReply::default().first_token_after(Duration::MAX));
         tokio::select! {
             _ = stream(&client) => panic!("it hangs"),
             _ = wait_until(&bedrock, |counters| counters.requests > before as u64) => {}
@@ -52,7 +52,7 @@ async fn dropped_request_counts_as_cancelled() {
 
 #[tokio::test]
 async fn connection_is_reused_after_a_complete_answer() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let (_server, client) = served(&bedrock).await;
     for _ in 0..2 {
         complete(stream(&client).await.unwrap()).await;
@@ -70,7 +70,7 @@ async fn connection_is_reused_after_a_complete_answer() {
 
 #[tokio::test]
 async fn connection_is_free_after_the_last_event() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let (_server, client) = served(&bedrock).await;
     for _ in 0..20 {
         let mut events = stream(&client).await.unwrap();
@@ -84,14 +84,14 @@ async fn connection_is_free_after_the_last_event() {
 
 #[tokio::test]
 async fn dropped_server_breaks_its_connections() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let (server, client) = served(&bedrock).await;
     bedrock.reply(ScriptedReply::text("One moment, please.").hang_after(3));
     let mut events = stream(&client).await.unwrap();
     for _ in 0..3 {
         assert!(events.recv().await.unwrap().is_some());
     }
-    bedrock.reply(ScriptedReply::default().hang_before());
+    bedrock.reply(ScriptedReply::default().first_token_after(Duration::MAX));
     let waiting = tokio::spawn(streaming(&client).send());
     wait_until(&bedrock, |counters| counters.requests == 2).await;
     drop(server);
@@ -105,7 +105,7 @@ async fn dropped_server_breaks_its_connections() {
 
 #[tokio::test]
 async fn servers_of_one_fake_share_its_script() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let ((_one, one), (_two, two)) = (served(&bedrock).await, served(&bedrock).await);
     complete(stream(&one).await.unwrap()).await;
     complete(stream(&two).await.unwrap()).await;

@@ -91,7 +91,7 @@ async fn exceptions_have_their_status_type_and_message() {
             ConverseStreamError::is_resource_not_found_exception,
         ),
     ];
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         for (reply, status, code, message, is) in refusals.clone() {
             bedrock.reply(reply.clone());
@@ -109,7 +109,7 @@ async fn exceptions_have_their_status_type_and_message() {
 
 #[tokio::test]
 async fn bad_gateway_answers_in_html() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::bad_gateway());
         bedrock.reply(ScriptedReply::bad_gateway());
@@ -122,7 +122,7 @@ async fn bad_gateway_answers_in_html() {
 
 #[tokio::test]
 async fn answer_in_one_piece_can_be_refused_cut_and_unreadable() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::text("Hello there").exception_after(2, "ModelErrorException"));
         let error = whole(&client).send().await.unwrap_err();

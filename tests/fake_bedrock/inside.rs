@@ -25,7 +25,7 @@ async fn exception_follows_the_events_before_it() {
         // The SDK does not know it within a stream.
         ("ModelTimeoutException", |error| format!("{error:?}").starts_with("Unhandled")),
     ];
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         for (exception, is) in exceptions {
             bedrock.reply(reply().exception_after(2, exception));
@@ -46,7 +46,7 @@ async fn exception_follows_the_events_before_it() {
 
 #[tokio::test]
 async fn broken_connection_is_an_error_after_the_events() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(reply().cut_after(2));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
@@ -62,7 +62,7 @@ async fn broken_connection_is_an_error_after_the_events() {
 
 #[tokio::test]
 async fn stream_can_end_without_a_stop() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(reply().end_after(2));
         assert_eq!(complete(stream(&client).await.unwrap()).await, TWO);
@@ -75,7 +75,7 @@ async fn stream_can_end_without_a_stop() {
 
 #[tokio::test]
 async fn frame_can_be_malformed() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     for (client, _server) in clients(&bedrock).await {
         for (events_before, received) in [(2, 2), (99, 6)] {
             bedrock.reply(reply().malformed_after(events_before));

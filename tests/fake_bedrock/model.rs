@@ -69,11 +69,11 @@ async fn answers_equal_those_of_the_fake_bedrock() {
         ScriptedReply::validation("Input is too long for requested model."),
         ScriptedReply::bad_gateway(),
     ] {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         bedrock.reply(reply.clone());
         let client = Client::from_conf(bedrock.sdk_config().build());
         let expected = answer(&BedrockModel::for_turns(client, BedrockSettings::new("amazon.nova-lite-v1:0"))).await;
-        let model = ScriptedModel::new();
+        let model = ScriptedModel::default();
         model.reply(reply.clone());
         assert_eq!(answer(&model).await, expected, "{reply:?}");
     }
@@ -81,8 +81,10 @@ async fn answers_equal_those_of_the_fake_bedrock() {
 
 #[tokio::test(start_paused = true)]
 async fn hang_never_ends() {
-    let model = ScriptedModel::new();
-    for (reply, events) in [(slow("One moment").hang_before(), 0), (slow("One moment").hang_after(2), 1)] {
+    let model = ScriptedModel::default();
+    for (reply, events) in
+        [(slow("One moment").first_token_after(Duration::MAX), 0), (slow("One moment").hang_after(2), 1)]
+    {
         model.reply(reply);
         let mut answer = model.generate(request());
         for _ in 0..events {
@@ -94,7 +96,7 @@ async fn hang_never_ends() {
 
 #[tokio::test]
 async fn requests_are_kept_when_they_are_polled() {
-    let model = ScriptedModel::new();
+    let model = ScriptedModel::default();
     drop(model.generate(request()));
     assert_eq!(model.requests().len(), 0);
     let mut asked = request();

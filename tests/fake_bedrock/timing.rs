@@ -15,7 +15,7 @@ const BETWEEN: Duration = Duration::from_millis(30);
 const LONG: Duration = Duration::from_secs(3_600);
 
 fn bedrock() -> (FakeBedrock, Client) {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let client = Client::from_conf(bedrock.sdk_config().build());
     (bedrock, client)
 }
@@ -84,7 +84,7 @@ async fn faults_and_refusals_follow_the_pace() {
 async fn hang_before_the_answer_never_ends() {
     let (bedrock, client) = bedrock();
     for _ in 0..2 {
-        bedrock.reply(slow().hang_before());
+        bedrock.reply(slow().first_token_after(Duration::MAX));
     }
     assert!(timeout(LONG, stream(&client)).await.is_err());
     assert!(timeout(LONG, whole(&client).send()).await.is_err());
@@ -94,7 +94,7 @@ async fn hang_before_the_answer_never_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn sdk_timeouts_end_a_hang() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let client = |timeouts: TimeoutConfigBuilder| {
         Client::from_conf(bedrock.sdk_config().timeout_config(timeouts.build()).build())
     };
@@ -103,7 +103,7 @@ async fn sdk_timeouts_end_a_hang() {
         TimeoutConfig::builder().operation_attempt_timeout(FIRST),
         TimeoutConfig::builder().operation_timeout(FIRST),
     ] {
-        bedrock.reply(slow().hang_before());
+        bedrock.reply(slow().first_token_after(Duration::MAX));
         let start = Instant::now();
         let error = timeout(LONG, stream(&client(timeouts))).await.unwrap().unwrap_err();
         assert_eq!(start.elapsed(), FIRST);

@@ -43,7 +43,8 @@ fn model(bedrock: &FakeBedrock, id: &str) -> BedrockModel {
 }
 
 fn scene(change: impl FnOnce(FallbackModel) -> FallbackModel) -> Scene {
-    let (first, second) = (FakeBedrock::new(), FakeBedrock::answering(|_| ScriptedReply::text("The second answers.")));
+    let (first, second) =
+        (FakeBedrock::default(), FakeBedrock::answering(|_| ScriptedReply::text("The second answers.")));
     let model = change(FallbackModel::new(model(&first, CLAUDE)).or_else(model(&second, NOVA)));
     let switches = Switches::default();
     let call = CallBuilder::new(model).observer(switches.clone()).open().unwrap();
@@ -126,7 +127,7 @@ async fn answer_without_a_switch_has_no_trace_of_one() {
 #[tokio::test(start_paused = true)]
 async fn hanging_model_is_left_when_patience_ends() {
     let scene = scene(|model| model.with_patience(Duration::from_millis(1_500)));
-    scene.first.reply(ScriptedReply::default().hang_before());
+    scene.first.reply(ScriptedReply::default().first_token_after(Duration::MAX));
     assert_eq!(scene.turn().await, ("The second answers.".to_owned(), 1_500));
     assert_eq!(scene.switches(), [format!("{CLAUDE} -> {NOVA}: timeout")]);
     assert_eq!(scene.first.until(|counters| counters.cancelled == 1).await.requests, 1);
@@ -177,7 +178,7 @@ async fn hedge_wins_and_the_slow_request_is_cancelled() {
 async fn hedge_that_loses_is_cancelled() {
     let scene = scene(|model| model.with_hedge(Duration::from_millis(800)));
     scene.first.reply(ScriptedReply::text("On Friday.").first_token_after(Duration::from_secs(1)));
-    scene.second.reply(ScriptedReply::default().hang_before());
+    scene.second.reply(ScriptedReply::default().first_token_after(Duration::MAX));
     assert_eq!(scene.turn().await, ("On Friday.".to_owned(), 1_000));
     assert_eq!(scene.switches(), Vec::<String>::new());
     assert_eq!(scene.second.until(|counters| counters.cancelled == 1).await.requests, 1);
@@ -199,7 +200,7 @@ async fn engine_retries_after_all_models_failed() {
 async fn barge_in_cancels_all_requests() {
     let scene = scene(|model| model.with_hedge(Duration::from_millis(800)));
     for bedrock in [&scene.first, &scene.second] {
-        bedrock.reply(ScriptedReply::default().hang_before());
+        bedrock.reply(ScriptedReply::default().first_token_after(Duration::MAX));
     }
     scene.call.caller_said("When does it arrive?").unwrap();
     let reply = scene.call.reply().unwrap();

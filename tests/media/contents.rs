@@ -36,7 +36,7 @@ fn sources(messages: &Json) -> Vec<Json> {
 #[tokio::test]
 async fn offloaded_image_is_resolved_for_the_model() {
     let manager = conversation();
-    let (small_log, store) = (Arc::new(MemoryLog::new()), Arc::new(MemoryStore::default()));
+    let (small_log, store) = (Arc::new(MemoryLog::default()), Arc::new(MemoryStore::default()));
     let log = Offloading::new(small_log.clone(), store.clone());
     let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {
@@ -136,7 +136,7 @@ async fn bytes_with_another_id_never_reach_the_model() {
 #[tokio::test]
 async fn missing_and_changed_contents_are_reported() {
     let manager = conversation();
-    let small_log = Arc::new(MemoryLog::new());
+    let small_log = Arc::new(MemoryLog::default());
     let log = Offloading::new(small_log.clone(), MemoryStore::default());
     let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {

@@ -39,7 +39,7 @@ async fn ask(messages: Vec<Message>) -> (Json, Vec<String>) {
 }
 
 async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
     let model = BedrockModel::for_turns(client, BedrockSettings::new(model_id).with_cache_points(false));
     let mut request = ModelRequest::new(messages);

@@ -28,7 +28,7 @@ fn llm(bedrock: &FakeBedrock) -> Prompt {
 /// Returns the id of the model that gets a request.
 async fn asked(bedrock: &FakeBedrock, prompt: &Prompt) -> String {
     prompt.request("Hello?").prompt().await.unwrap();
-    bedrock.take_requests()[0].model_id().to_owned()
+    bedrock.take_requests()[0].input().model_id().unwrap().to_owned()
 }
 
 /// Asserts that the prompt is refused and changes nothing. Returns the key of the error and its text.
@@ -44,7 +44,7 @@ fn refused(prompt: &Prompt) -> (String, String) {
 
 #[tokio::test]
 async fn model_is_chosen_by_provider_and_name() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let llm = llm(&bedrock);
     assert_eq!(asked(&bedrock, &llm).await, NOVA);
     assert_eq!(asked(&bedrock, &llm.provider("anthropic")).await, HAIKU);
@@ -63,7 +63,7 @@ async fn model_is_chosen_by_provider_and_name() {
 
 #[tokio::test]
 async fn settings_can_come_as_data() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let llm = llm(&bedrock);
     let prompt = llm.set("provider", "elsewhere").set("model", "haiku").set("first_token_timeout_ms", 1_500);
     let prompt = prompt.set("tool_timeout_ms", 2_500).set("max_tool_rounds", 0);
@@ -81,7 +81,7 @@ async fn settings_can_come_as_data() {
 
 #[tokio::test]
 async fn prompt_withdraws_tools() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let llm = llm(&bedrock).tool(weather());
     let withdrawn = |prompt: &Prompt| prompt.config(|config| config.without_tool(&"get_weather".parse().unwrap()));
     let offers = async |prompt: &Prompt| {
@@ -97,7 +97,7 @@ async fn prompt_withdraws_tools() {
 
 #[test]
 fn model_that_is_registered_again_keeps_its_position() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let models = Models::default().with("amazon", "nova", model(&bedrock, NOVA)).with(
         "anthropic",
         "haiku",
@@ -109,7 +109,7 @@ fn model_that_is_registered_again_keeps_its_position() {
 
 #[test]
 fn errors_name_the_key_and_the_remedy() {
-    let llm = llm(&FakeBedrock::new());
+    let llm = llm(&FakeBedrock::default());
     let zero = llm.config(|config| config.with_first_token_timeout(Duration::ZERO));
     let rounds = |rounds| llm.config(move |config| config.with_max_tool_rounds(rounds));
     let both_rounds = rounds(1).config(|config| config.with_max_tool_rounds(2));
@@ -176,7 +176,7 @@ fn two_tools_of_one_name_are_refused_in_one_prompt_only() {
         place: String,
     }
     let other = || Tool::new("get_weather", "The weather of today.", |_: Place, _| async { Ok("?") }).unwrap();
-    let llm = llm(&FakeBedrock::new());
+    let llm = llm(&FakeBedrock::default());
     let (key, error) = refused(&llm.tool(weather()).tool(other()));
     assert_eq!(key, "tools");
     assert_eq!(
@@ -193,7 +193,7 @@ fn two_tools_of_one_name_are_refused_in_one_prompt_only() {
 
 #[test]
 fn new_configuration_replaces_the_old_one() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let config = Config::new(super::models(&bedrock));
     assert_eq!((config.model(), config.tools().len()), (None, 0));
     let conversation = llm(&bedrock).conversation().clone().with_config(config);

@@ -27,7 +27,7 @@ struct Nothing {}
 
 /// Runs to an error. Returns it with the messages of the conversation.
 async fn fail(replies: impl IntoIterator<Item = ScriptedReply>) -> (ConversationError, Vec<String>) {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     replies.into_iter().for_each(|reply| bedrock.reply(reply));
     let conversation = prompt(&bedrock).tool(weather()).request("Hello?").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
@@ -103,7 +103,7 @@ async fn cut_answer_is_an_error_and_its_text_is_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn turn_timeout_cancels_the_request() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let slow = ScriptedReply::text("one two three four five");
     bedrock.reply(slow.between_events(Duration::from_secs(1)));
     let slow = prompt(&bedrock).request("Count.").config(|config| config.with_turn_timeout(LIMIT)).apply().unwrap();
@@ -116,7 +116,7 @@ async fn turn_timeout_cancels_the_request() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_run_cancels_the_request_and_keeps_the_text() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let slow = ScriptedReply::text("one two three four five");
     bedrock.reply(slow.between_events(Duration::from_secs(1)));
     let conversation = prompt(&bedrock).request("Count.").apply().unwrap();
@@ -131,7 +131,7 @@ async fn dropping_a_run_cancels_the_request_and_keeps_the_text() {
 
 #[tokio::test(start_paused = true)]
 async fn reading_a_run_is_cancel_safe() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let slow = ScriptedReply::text("one two three four five");
     bedrock.reply(slow.between_events(Duration::from_secs(1)));
     let conversation = prompt(&bedrock).request("Count.").apply().unwrap();
@@ -160,7 +160,7 @@ async fn tools_of_a_dropped_run_complete_and_their_results_are_kept() {
             Ok(())
         }
     });
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let calls = ScriptedReply::default().tool_call("call_1", "sleep", json!({}));
     bedrock.reply(calls.tool_call("call_2", "get_weather", json!({"town": "Rome"})));
     let conversation = prompt(&bedrock).tool(sleeps.unwrap()).tool(weather()).request("Go.").apply().unwrap();
@@ -183,7 +183,7 @@ async fn result_that_the_service_added_is_kept() {
         sleep(Duration::from_secs(5)).await;
         Ok("slept")
     });
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "sleep", json!({})));
     let conversation = prompt(&bedrock).tool(sleeps.unwrap()).request("Go.").apply().unwrap();
     let mut run = conversation.run();
@@ -197,7 +197,7 @@ async fn result_that_the_service_added_is_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn prompt_with_a_timeout_ends_the_run_and_keeps_the_text() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("Here I").hang_after(3));
     let asked = prompt(&bedrock).request("Hello?");
     tokio::time::timeout(Duration::from_secs(2), asked.prompt()).await.unwrap_err();
@@ -227,7 +227,7 @@ async fn panic_of_the_model_is_an_error_and_the_conversation_continues() {
         "user call_1: NotRun: The tool was not run: the answer was cut off. (false)",
     ];
     for (events, kept) in [(None, &[] as &[&str]), (Some(partial), &kept)] {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         let models = super::models(&bedrock).with("nobody", "panics", Panics { events });
         let conversation = Prompt::new(models).request("Hello?").model("panics").apply().unwrap();
         let running = conversation.clone();

@@ -14,7 +14,7 @@ fn inference_config(bedrock: &FakeBedrock) -> Json {
 
 #[tokio::test(start_paused = true)]
 async fn inference_settings_of_a_prompt_reach_the_request_body() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let inference = Inference {
         temperature: Some(0.25),
         max_tokens: Some(60),
@@ -36,7 +36,7 @@ async fn inference_settings_of_a_prompt_reach_the_request_body() {
 
 /// Returns the end of the last turn and the failures of its requests, after a run with a failure before the first token.
 async fn turn_after(failure: ScriptedReply) -> (Json, Vec<Json>) {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(failure);
     bedrock.reply(ScriptedReply::text("Yes."));
     let llm = prompt(&bedrock).request("Are you there?");

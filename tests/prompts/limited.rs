@@ -45,7 +45,7 @@ proptest! {
     fn runs_stay_valid_when_messages_leave_memory(events in events(), limit in 1_usize..6) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let log = Arc::new(MemoryLog::new());
+            let log = Arc::new(MemoryLog::default());
             let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
             tokio::spawn(task);
             let logged = |conversation: &Conversation| {
@@ -53,7 +53,7 @@ proptest! {
                 conversation.log(call.clone());
                 call
             };
-            let conversations = Conversations::new().with_history_limit(limit).with_log(log.clone());
+            let conversations = Conversations::default().with_history_limit(limit).with_log(log.clone());
             let bedrock = bedrock();
             let mut conversation = super::prompt(&bedrock).tool(weather()).agent("Be kind.").apply().unwrap();
             conversations.insert(&conversation).unwrap();

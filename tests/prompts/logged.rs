@@ -28,7 +28,7 @@ async fn every_message_is_logged_and_the_conversation_continues_elsewhere() {
     let id = CallId::new("CA1").unwrap();
     let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
 
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     let conversation = Conversation::new(id.clone()).with_config(Config::new(models(&bedrock)));
     conversation.continuation().agent("You know the weather.").apply().unwrap();
@@ -61,7 +61,7 @@ async fn stopped_log_is_reported_and_the_conversation_continues() {
     let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     let call = writer.open(CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap()).unwrap();
     drop(task);
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let conversation = super::prompt(&bedrock).conversation().clone();
     conversation.log(call);
     assert!(conversation.not_logged().is_none(), "an empty conversation logs nothing");
@@ -76,7 +76,7 @@ async fn stopped_log_is_reported_and_the_conversation_continues() {
 async fn new_writer_gets_the_changes_that_a_stopped_one_had_not_stored() {
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
     let (stopped, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
-    let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
+    let conversation = super::prompt(&FakeBedrock::default()).conversation().clone();
     conversation.log(stopped.open(header.clone()).unwrap());
     conversation.continuation().request("Hello?").apply().unwrap();
     drop(task);
@@ -97,7 +97,7 @@ async fn finish_logs_all_messages_and_the_end() {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default().with_limits(4_000, 1 << 20));
     tokio::spawn(task);
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
-    let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
+    let conversation = super::prompt(&FakeBedrock::default()).conversation().clone();
     assert_eq!(conversation.finish("nobody", TIMEOUT).await.unwrap(), [], "without a log, nothing is unstored");
     conversation.log(writer.open(header.clone()).unwrap());
     for _ in 0..20 {
@@ -127,7 +127,7 @@ async fn late_result_is_logged_although_its_message_is_over_the_limit() {
     let id = CallId::new("CA1").unwrap();
     let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
 
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "book", json!({})));
     bedrock.reply(ScriptedReply::text("It takes a while."));
     let slow = Tool::new("book", "Books a flight.", |_: serde_json::Map<_, _>, _| async {
@@ -137,7 +137,7 @@ async fn late_result_is_logged_although_its_message_is_over_the_limit() {
     let tool = slow.unwrap().with_timeout(Duration::from_secs(1));
     let conversation = Conversation::new(id.clone()).with_config(Config::new(models(&bedrock)));
     conversation.log(call.clone());
-    Conversations::new().with_history_limit(2).insert(&conversation).unwrap();
+    Conversations::default().with_history_limit(2).insert(&conversation).unwrap();
     conversation.continuation().tool(tool).request("Book it.").apply().unwrap();
     read(conversation.run()).await;
     let in_memory = || conversation.read(|manager| manager.meta_messages().len());

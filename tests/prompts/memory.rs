@@ -22,7 +22,7 @@ async fn stored_content_reaches_the_model_but_not_the_conversation() {
     let store = Arc::new(MemoryStore::default());
     let photo = Blob::new(PNG);
     store.put(&photo, "CA1").await.unwrap();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
     let by_id = |id: ContentId| {
@@ -44,8 +44,8 @@ async fn stored_content_reaches_the_model_but_not_the_conversation() {
 
 #[tokio::test]
 async fn instructions_that_left_memory_stay_in_requests_and_forks() {
-    let bedrock = FakeBedrock::new();
-    let conversations = Conversations::new().with_history_limit(4);
+    let bedrock = FakeBedrock::default();
+    let conversations = Conversations::default().with_history_limit(4);
     let call = conversations.get_or_create(&CallId::new("CA1").unwrap());
     let call = call.with_config(Config::new(models(&bedrock)));
     call.continuation().agent("You are a bank.").apply().unwrap();

@@ -21,7 +21,7 @@ fn assert_in_run(error: &ConversationError) {
 
 #[tokio::test(start_paused = true)]
 async fn each_item_of_a_run_is_already_in_the_conversation() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("Let me see.").tool_call("call_1", "get_weather", json!({"town": "Paris"})));
     bedrock.reply(ScriptedReply::text("It is sunny in Paris."));
     let conversation =
@@ -50,7 +50,7 @@ async fn each_item_of_a_run_is_already_in_the_conversation() {
     };
     assert!(rule.starts_with("The record of the call lists"), "{rule}");
     assert_eq!(
-        (system.as_str(), asked[1].model_id(), asked[1].input().tool_config().unwrap().tools().len()),
+        (system.as_str(), asked[1].input().model_id().unwrap(), asked[1].input().tool_config().unwrap().tools().len()),
         ("You are helpful.", CLAUDE, 1)
     );
     assert_eq!(asked[1].input().messages().len(), 3);
@@ -58,7 +58,7 @@ async fn each_item_of_a_run_is_already_in_the_conversation() {
 
 #[tokio::test(start_paused = true)]
 async fn prompt_returns_the_final_text() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("A language."));
     bedrock.reply(ScriptedReply::text("Pieces of code."));
     let llm = prompt(&bedrock).agent(" You are helpful. ").assistant("Hello!");
@@ -83,7 +83,7 @@ async fn prompt_returns_the_final_text() {
 
 #[tokio::test(start_paused = true)]
 async fn system_prompt_has_the_instructions_and_the_last_summary() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let conversation =
         prompt(&bedrock).agent("You are kind.").request("I am Mia.").assistant("Hi, Mia.").apply().unwrap();
     conversation
@@ -103,7 +103,7 @@ async fn system_prompt_has_the_instructions_and_the_last_summary() {
 
 #[tokio::test(start_paused = true)]
 async fn prompt_applied_during_a_run_takes_effect_with_the_next_request() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     bedrock.reply(ScriptedReply::text("Sunny, and in Oslo it snows.").first_token_after(Duration::from_secs(1)));
     bedrock.reply(ScriptedReply::text("You are welcome."));
@@ -136,7 +136,7 @@ async fn prompt_applied_during_a_run_takes_effect_with_the_next_request() {
 
 #[tokio::test(start_paused = true)]
 async fn one_run_at_a_time_owns_the_turns() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
     let first = conversation.run();
     assert_in_run(&read(conversation.run()).await.1.unwrap());
@@ -158,7 +158,7 @@ async fn one_run_at_a_time_owns_the_turns() {
 
 #[tokio::test(start_paused = true)]
 async fn run_without_a_message_or_a_model_is_an_error() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let conversation = prompt(&bedrock).agent("You are helpful.").apply().unwrap();
     let nothing = read(conversation.run()).await.1.unwrap();
     assert_eq!(nothing.kind(), Kind::NothingToAnswer);
@@ -173,7 +173,7 @@ async fn run_without_a_message_or_a_model_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn answer_has_the_times_of_its_request() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("Yes. I am here."));
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
     let (said, _) = read(conversation.run()).await;
@@ -185,7 +185,7 @@ async fn answer_has_the_times_of_its_request() {
 
 #[tokio::test(start_paused = true)]
 async fn media_and_documents_are_user_messages() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let png = || Media::new(MediaKind::Image, Source::Bytes([1, 2, 3].as_slice().into())).with_mime_type("image/png");
     let sound = || Media::new(MediaKind::Audio, Source::Bytes([4].as_slice().into())).with_mime_type("audio/wav");
     let paper =
@@ -201,7 +201,7 @@ async fn media_and_documents_are_user_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn refused_prompt_changes_nothing() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let conversation = prompt(&bedrock).request("Hello?").apply().unwrap();
     let before = (shown(&conversation), format!("{:?}", conversation.config()));
     let blank = conversation.continuation().request("Hello?").assistant(" \n").tool(weather());
@@ -222,7 +222,7 @@ async fn refused_prompt_changes_nothing() {
 
 #[tokio::test]
 async fn debug_and_errors_contain_no_text_of_messages() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("47-11 it is.").tool_call("call_1", "get_weather", json!({"town": "47-11"})));
     let conversation =
         prompt(&bedrock).agent("Know 47-11.").tool(weather()).request("My pin is 47-11.").apply().unwrap();

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
+use verbale::Content;
 use verbale::conversation::ConversationErrorKind;
 use verbale::message::MessageError;
-use verbale::model::{Tool, ToolContext, ToolError};
+use verbale::model::{Tool, ToolContext, ToolError, ToolSpec};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{line, lines, prompt, read, shown};
@@ -35,7 +36,7 @@ struct Nothing {}
 
 /// Runs one call of `tool` with `arguments`. Returns its result as the conversation has it.
 async fn result_of(tool: Tool, arguments: Json) -> String {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", tool.spec().name.as_str(), arguments));
     let conversation = prompt(&bedrock).tool(tool).request("Do it.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
@@ -75,7 +76,7 @@ fn booking() -> Json {
 
 #[tokio::test(start_paused = true)]
 async fn model_gets_the_schema_and_the_function_gets_typed_arguments() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "book", booking()));
     let (sender, mut booked) = tokio::sync::mpsc::unbounded_channel();
     let book = Tool::new("book", "Books seats.", move |booking: Booking, _| {
@@ -155,7 +156,7 @@ async fn tool_without_arguments_accepts_empty_and_null() {
         async { Ok(()) }
     })
     .unwrap();
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "ring", "").tool_call("call_2", "ring", "null"));
     let conversation = prompt(&bedrock).tool(tool).request("Ring.").apply().unwrap();
     assert!(read(conversation.run()).await.1.is_none());
@@ -217,7 +218,7 @@ async fn each_tool_has_its_timeout() {
         assert_eq!(result_of(tool, json!({})).await, expected);
         assert_eq!(started.elapsed().as_secs(), after_s);
     }
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "sleep", json!({})));
     let prompt = prompt(&bedrock).tool(sleeps(14)).set("tool_timeout_ms", 1_000).request("Sleep.");
     let (said, _) = read(prompt.apply().unwrap().run()).await;
@@ -230,7 +231,7 @@ async fn tool_calls_of_one_answer_run_concurrently() {
         sleep(Duration::from_secs(5)).await;
         Ok("slept")
     });
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let calls = ScriptedReply::text("All of it.")
         .tool_call("call_1", "sleep", json!({}))
         .tool_call("call_2", "get_weather", json!({"town": "Rome"}))
@@ -299,7 +300,7 @@ async fn no_tools_are_offered_after_the_last_round() {
 
 #[tokio::test(start_paused = true)]
 async fn repeated_tool_call_id_is_replaced() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     let long = "x".repeat(64);
     for _ in 0..3 {
         let call = || ScriptedReply::default().tool_call(&long, "get_weather", json!({"town": "Rome"}));
@@ -315,7 +316,7 @@ async fn repeated_tool_call_id_is_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn tool_that_was_not_offered_does_not_run() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     let conversation = prompt(&bedrock).request("Go.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
@@ -338,7 +339,7 @@ fn tool_that_no_model_can_call_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn tool_call_counts_as_the_first_token_while_its_arguments_are_generated() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     // The call takes more than a minute. A model has 8 s for its first token.
     let long = json!({"town": "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch ".repeat(4)});
     let slow = ScriptedReply::default().tool_call("call_1", "get_weather", long);
@@ -348,4 +349,29 @@ async fn tool_call_counts_as_the_first_token_while_its_arguments_are_generated()
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!((said.len(), bedrock.counters().requests), (3, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn run_waits_for_the_service_to_run_an_external_tool() {
+    let bedrock = FakeBedrock::default();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "transfer", json!({"to": "sales"})));
+    let schema = json!({"type": "object", "properties": {"to": {"type": "string"}}});
+    let tool = Tool::external(ToolSpec::new("transfer", "Transfers the call.", schema).unwrap());
+    let conversation = prompt(&bedrock).tool(tool).request("Sales, please.").apply().unwrap();
+    let mut run = conversation.run();
+    let asked = run.next().await.unwrap().unwrap();
+    let call = asked.contents().iter().find_map(Content::as_tool_call).unwrap().clone();
+    let service = tokio::spawn({
+        let conversation = conversation.clone();
+        async move {
+            sleep(Duration::from_secs(3)).await;
+            conversation.tool_result(&call.success("Connected.")).unwrap();
+            conversation.tool_result(&call.success("Connected.")).unwrap_err()
+        }
+    });
+    let start = Instant::now();
+    let (said, error) = read(run).await;
+    assert!(error.is_none() && start.elapsed() == Duration::from_secs(3), "{error:?} {:?}", start.elapsed());
+    assert_eq!(lines(&said), ["user call_1: Connected.", "assistant \"Yes, I am here.\""]);
+    assert_eq!(service.await.unwrap().kind(), ConversationErrorKind::Refused);
 }

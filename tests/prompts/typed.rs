@@ -18,7 +18,7 @@ const SECRET: &str = "4711-4711";
 
 #[tokio::test(start_paused = true)]
 async fn answer_is_read_with_and_without_code_fence() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text(r#"{"intent": "refund", "refund_cents": 1250}"#));
     bedrock.reply(ScriptedReply::text("```json\n{\"intent\": \"chat\"}\n```"));
     let llm = prompt(&bedrock).request("What did the caller want?");
@@ -38,7 +38,7 @@ async fn answer_is_read_with_and_without_code_fence() {
 
 #[tokio::test(start_paused = true)]
 async fn answer_that_does_not_fit_is_repaired_once() {
-    let bedrock = FakeBedrock::new();
+    let bedrock = FakeBedrock::default();
     bedrock.reply(ScriptedReply::text("The caller wanted a refund."));
     bedrock.reply(ScriptedReply::text(r#"{"intent": "refund"}"#));
     let llm = prompt(&bedrock).request("What did the caller want?");

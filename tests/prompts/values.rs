@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn prompts_never_change_and_the_conversation_is_what_was_applied(actions in actions()) {
-        let bedrock = FakeBedrock::new();
+        let bedrock = FakeBedrock::default();
         let all = REGISTERED.into_iter();
         let models = all.fold(Models::default(), |models, (provider, name)| models.with(provider, name, model(&bedrock, name)));
         let empty = Prompt::new(models);

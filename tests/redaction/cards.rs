@@ -33,7 +33,7 @@ fn texts(record: &Record) -> Vec<&str> {
 fn replacing(words: &'static [(&'static str, &'static str)]) -> impl Redactor {
     move |text: &str| {
         let found = words.iter().flat_map(|(word, replacement)| {
-            text.match_indices(word).map(|(at, _)| Redaction::new(at..at + word.len(), *replacement))
+            text.match_indices(word).map(|(at, _)| Redaction::new("word", at..at + word.len(), *replacement))
         });
         Ok(found.collect())
     }
@@ -83,7 +83,7 @@ fn every_text_is_redacted_and_nothing_else_changes() {
         ("-", Box::new(replacing(&[("secret", "-")]))),
     ] {
         let redacted = redact(&before("secret"), &*redactor).unwrap();
-        assert_eq!(json(&redacted), reporting("other", json(&before(replacement))));
+        assert_eq!(json(&redacted), reporting("word", json(&before(replacement))));
     }
 }
 
@@ -100,8 +100,7 @@ fn kinds_are_reported_once_each_and_kept() {
     assert_eq!(json(&redacted)["metadata"]["redacted"], json!(["card"]));
     assert_eq!(redacted.metadata().redacted(), [verbale::message::Text::from("card")]);
     let name = |text: &str| {
-        let found =
-            text.match_indices("Nadia").map(|(at, name)| Redaction::new(at..at + name.len(), "-").with_kind("a name"));
+        let found = text.match_indices("Nadia").map(|(at, name)| Redaction::new("a name", at..at + name.len(), "-"));
         Ok(found.collect())
     };
     let again = redact(&redacted, &name).unwrap();
@@ -201,7 +200,8 @@ fn redaction_across_two_texts_is_replaced_in_each() {
     assert_eq!(texts(&redacted), ["I am [name]", "[name], hello", "[name]", "[name]"]);
     let redacted = redact(&before, &replacing(&[("Nadia Okonjo", "")])).unwrap();
     assert_eq!(texts(&redacted), ["I am ", ", hello", "***", "***"]);
-    let nothing = redact(&before, &|text: &str| Ok(vec![Redaction::new(10..11, "x"), Redaction::new(0..0, text)]));
+    let nothing =
+        redact(&before, &|text: &str| Ok(vec![Redaction::new("x", 10..11, "x"), Redaction::new("y", 0..0, text)]));
     assert!(nothing.unwrap() == before);
 }
 
@@ -295,7 +295,7 @@ fn failing_redactor_refuses_the_record() {
         let seen = length.clone();
         let beyond = move |text: &str| {
             seen.store(text.len(), std::sync::atomic::Ordering::Relaxed);
-            Ok(vec![Redaction::new(0..text.len() + 1, "")])
+            Ok(vec![Redaction::new("word", 0..text.len() + 1, "")])
         };
         let beyond = redact(&before, &at(place, Box::new(beyond))).unwrap_err();
         let length = length.load(std::sync::atomic::Ordering::Relaxed);
@@ -317,7 +317,7 @@ fn redaction_keeps_all_values_and_is_refused_if_it_changes_their_meaning() {
     };
     let same_keys = redact(&with("x", json!({"one": 1, "two": 2})), &replacing(&[("one", "-"), ("two", "-")]));
     let numbered = with("x", json!({"-": 1, "- (2)": 2}));
-    assert_eq!(json(&same_keys.unwrap()), reporting("other", json(&numbered)));
+    assert_eq!(json(&same_keys.unwrap()), reporting("word", json(&numbered)));
     let kept = with("x", json!({"-": 0, "- (2)": 0, "a": 1, "b": 2, "c": 3}));
     let kept = redact(&kept, &replacing(&[("a", "-"), ("b", "-"), ("c", "-")]));
     let numbered = with("x", json!({"-": 0, "- (2)": 0, "- (3)": 1, "- (4)": 2, "- (5)": 3}));

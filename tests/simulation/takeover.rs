@@ -311,8 +311,9 @@ async fn records_that_meet_a_fence_are_held() {
     let candidate = Process::new(mortal, WriterSettings::default());
     let _ = tokio::time::timeout(Duration::from_secs(1), candidate.resume(SOON)).await;
     candidate.die().await;
-    let call_end = CallEnd::new(START_MS + 1, "hangup", 6, 0).unwrap();
     say(&mut manager, &call, 2);
+    let call_end = CallEnd::of(&manager, START_MS + 1, "hangup").unwrap();
+    assert_eq!(call_end.messages, 6);
     call.finish(&mut manager, call_end, SOON).await.unwrap();
     let unstored = call.flush(Duration::from_secs(2)).await;
     assert!(!unstored.is_empty() && unstored.iter().all(|unstored| !unstored.is_dead_letter), "{unstored:?}");
@@ -331,7 +332,8 @@ async fn end_of_a_lost_call_is_reported() {
     let (_owner, call, mut manager) = with_call(&dynamo, 4).await;
     let next = process(&dynamo);
     let (resumed, _new) = next.resume(SOON).await.unwrap();
-    let call_end = CallEnd::new(START_MS + 1, "hangup", 4, 0).unwrap();
+    let call_end = CallEnd::of(&manager, START_MS + 1, "hangup").unwrap();
+    assert_eq!(call_end.messages, 4);
     call.finish(&mut manager, call_end, SOON).await.unwrap();
     let unstored = call.flush(SOON).await;
     assert_eq!(unstored.len(), 1, "{unstored:?}");

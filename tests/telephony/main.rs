@@ -24,7 +24,7 @@ fn pages_contain_the_tested_code() {
 
 /// A call whose model says `Yes, I am here.`
 fn call() -> CallSession {
-    let client = Client::from_conf(FakeBedrock::new().sdk_config().build());
+    let client = Client::from_conf(FakeBedrock::default().sdk_config().build());
     CallBuilder::new(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
 }
 

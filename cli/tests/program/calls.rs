@@ -19,7 +19,7 @@ const IN_TIME: Duration = Duration::from_secs(5);
 
 /// A model with these answers, each after 350 ms.
 fn scripted(replies: impl IntoIterator<Item = ScriptedReply>) -> ScriptedModel {
-    let model = ScriptedModel::new();
+    let model = ScriptedModel::default();
     replies.into_iter().for_each(|reply| model.reply(after(350, reply)));
     model
 }
@@ -60,7 +60,7 @@ pub async fn play(log: Arc<dyn CallLog>) {
     call.caller_said("Thank you, bye.").unwrap();
     call.close("hangup", IN_TIME).await.unwrap();
 
-    let model = ScriptedModel::new();
+    let model = ScriptedModel::default();
     let book = json!({"ferry": "lost", "seats": 2});
     model.reply(ScriptedReply::refused("ThrottlingException"));
     model.reply(after(2_400, ScriptedReply::default().tool_call("t1", "book", book).usage(412, 24)));
@@ -73,7 +73,7 @@ pub async fn play(log: Arc<dyn CallLog>) {
     ask(&call, "Two seats on the last ferry.", None).await;
     call.close("transferred", IN_TIME).await.unwrap();
 
-    let call = open(&writer, &clock, "ferry-3", ScriptedModel::new());
+    let call = open(&writer, &clock, "ferry-3", ScriptedModel::default());
     greet(&call).await;
     assert_eq!(writer.flush(IN_TIME).await, []);
     // The call continues, in a process that is not this one.

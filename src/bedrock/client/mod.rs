@@ -65,7 +65,7 @@ use answer::Answer;
 /// use verbale::{BedrockMessage, MessageWrapper, MessagesManager};
 ///
 /// // `turn_client` shows how to connect to Bedrock. This one runs in the process.
-/// let bedrock = FakeBedrock::new();
+/// let bedrock = FakeBedrock::default();
 /// bedrock.reply(ScriptedReply::text("It arrives on Friday."));
 /// let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
 /// let model = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-sonnet-5"));

@@ -42,8 +42,8 @@ use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let model = ScriptedModel::new();
-/// let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+/// # let model = ScriptedModel::default();
+/// let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
 /// tokio::spawn(task);
 /// let host = CallHost::new(writer);
 ///

@@ -124,11 +124,6 @@ impl MessageBuilder {
         Ok(tool_call)
     }
 
-    /// Returns the tool call that was added last.
-    pub fn last_tool_call(&self) -> Option<&ToolCall> {
-        self.contents.iter().rev().find_map(Content::as_tool_call)
-    }
-
     /// Sets the role, for instance for a text of the assistant.
     pub fn role(&mut self, role: Role) -> &mut Self {
         self.role = Some(role);
@@ -164,7 +159,7 @@ impl MessageBuilder {
     }
 
     fn role_of_parts(&self) -> Role {
-        if self.last_tool_call().is_some() { Role::Assistant } else { Role::User }
+        if self.contents.iter().any(|content| content.as_tool_call().is_some()) { Role::Assistant } else { Role::User }
     }
 
     fn check(&self, role: Role) -> Result<(), BuildProblem> {

@@ -41,7 +41,7 @@ const MAX_TEXT_BYTES: usize = 1_000;
 /// use verbale::Role;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let conversations = Conversations::new();
+/// let conversations = Conversations::default();
 /// conversations.default_conversation().add_user("Where is my ORDER?")?;
 /// let query = HistoryQuery::default().with_role(Role::User).with_text("order").newest_first().with_limit(10);
 /// let found = conversations.query(&query)?;

@@ -29,7 +29,7 @@ const CONCURRENCY: usize = 8;
 /// use verbale::{MessagesManager, PlainMessage};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let log = MemoryLog::new();
+/// let log = MemoryLog::default();
 /// let header = CallHeader::new(CallId::new("CA1")?, 1_744_815_823_058)?;
 /// log.open_call(&header).await?;
 /// let mut manager = MessagesManager::<PlainMessage>::new();

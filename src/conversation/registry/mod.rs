@@ -31,7 +31,7 @@ use crate::manager::{MessagesManager, Prune};
 /// use verbale::log::CallId;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let conversations = Conversations::new().with_history_limit(200);
+/// let conversations = Conversations::default().with_history_limit(200);
 /// let conversation = conversations.get_or_create(&CallId::new("CA1")?);
 /// conversation.add_user("Hi, there")?;
 ///
@@ -63,17 +63,6 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Creates an empty registry without a log, with a limit of 1,000 messages per conversation.
-    pub fn new() -> Self {
-        Self {
-            by_id: RwLock::default(),
-            limit: 1_000,
-            log: None,
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-        }
-    }
-
     /// Sets the source of time and ids for new conversations.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
@@ -171,9 +160,16 @@ impl Conversations {
     }
 }
 
+/// An empty registry without a log, with a limit of 1,000 messages per conversation.
 impl Default for Conversations {
     fn default() -> Self {
-        Self::new()
+        Self {
+            by_id: RwLock::default(),
+            limit: 1_000,
+            log: None,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+        }
     }
 }
 

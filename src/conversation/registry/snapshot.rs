@@ -67,10 +67,10 @@ impl Conversations {
     /// use verbale::conversation::{Conversations, Snapshot};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let conversations = Conversations::new();
+    /// let conversations = Conversations::default();
     /// conversations.default_conversation().add_user("Hi, there")?;
     ///
-    /// let restored = Conversations::new();
+    /// let restored = Conversations::default();
     /// for line in conversations.export().lines() {
     ///     restored.insert(&serde_json::from_str::<Snapshot>(line)?.restore()?)?;
     /// }

@@ -39,7 +39,7 @@ impl Prompt {
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     /// use verbale::conversation::{Models, Prompt};
-    /// # let bedrock = FakeBedrock::new();
+    /// # let bedrock = FakeBedrock::default();
     /// # bedrock.reply(ScriptedReply::text(r#"{"intent": "complaint", "is_urgent": true}"#));
     /// # let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
     /// # let haiku = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-haiku-4-5"));

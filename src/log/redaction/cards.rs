@@ -117,7 +117,7 @@ fn mask(run: &[Symbol], is_masked: &[bool], found: &mut Vec<Redaction>) {
 }
 
 fn redaction((range, count): (std::ops::Range<usize>, usize)) -> Redaction {
-    Redaction::new(range, "*".repeat(count)).with_kind("card")
+    Redaction::new("card", range, "*".repeat(count))
 }
 
 /// A set of lengths from [`SHORTEST`] to [`LONGEST`].

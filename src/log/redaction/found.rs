@@ -66,10 +66,12 @@ impl Found {
 
     /// Redacts the whole text if it would be blank otherwise.
     pub fn visible_in(self, text: &str) -> Self {
-        if self.is_empty() || !is_blank(&self.rewrite(text)) {
-            return self;
+        match self.0.first() {
+            Some(Redaction { kind, .. }) if is_blank(&self.rewrite(text)) => {
+                Self(vec![Redaction::new(kind.clone(), 0..text.len(), NOTHING_LEFT)])
+            }
+            _ => self,
         }
-        Self(vec![Redaction::new(0..text.len(), NOTHING_LEFT)])
     }
 
     /// Returns the text with all replacements.
@@ -105,7 +107,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str, redactions: &[(Range<usize>, &str)]) -> Found {
-        let redactions = redactions.iter().map(|(range, replacement)| Redaction::new(range.clone(), *replacement));
+        let redactions =
+            redactions.iter().map(|(range, replacement)| Redaction::new("name", range.clone(), *replacement));
         Found::new(text, redactions.collect()).unwrap()
     }
 
@@ -131,10 +134,11 @@ mod tests {
         let text = "perché";
         #[expect(clippy::reversed_empty_ranges, reason = "a redactor may return it")]
         for range in [0..8, 7..8, 9..9, 6..7, 5..6, 4..2, 0..usize::MAX, usize::MAX..usize::MAX] {
-            let refused = Found::new(text, vec![Redaction::new(0..1, "-"), Redaction::new(range.clone(), "-")]);
+            let refused =
+                Found::new(text, vec![Redaction::new("name", 0..1, "-"), Redaction::new("name", range.clone(), "-")]);
             assert_eq!(refused.err(), Some(range));
         }
-        assert!(Found::new(text, vec![Redaction::new(0..7, "-")]).is_ok());
+        assert!(Found::new(text, vec![Redaction::new("name", 0..7, "-")]).is_ok());
     }
 
     #[test]

@@ -28,9 +28,6 @@ pub(crate) use redact::{redact_call, redact_header};
 
 use crate::message::Text;
 
-/// The kind of a redaction without a kind of its own.
-const OTHER: &str = "other";
-
 /// A part of a text that must not be stored, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redaction {
@@ -40,21 +37,14 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Creates a redaction that replaces `range` by `replacement`.
+    /// Creates a redaction that replaces `range` by `replacement`. The record's
+    /// [metadata](crate::message::Metadata::redacted) reports the kind of text that is removed, such as `name`. The kind
+    /// is stored, so it must not reveal the text.
     ///
     /// The range counts the bytes of the text and starts and ends on boundaries of characters. An empty range changes
     /// nothing. A text without visible characters after redaction becomes `***`.
-    pub fn new(range: Range<usize>, replacement: impl Into<Text>) -> Self {
-        Self { range, replacement: replacement.into(), kind: OTHER.into() }
-    }
-
-    /// Sets the kind of text that is removed, such as `name`, which the record's
-    /// [metadata](crate::message::Metadata::redacted) reports. The default is `other`.
-    ///
-    /// The kind is stored, so it must not reveal the text.
-    pub fn with_kind(mut self, kind: impl Into<Text>) -> Self {
-        self.kind = kind.into();
-        self
+    pub fn new(kind: impl Into<Text>, range: Range<usize>, replacement: impl Into<Text>) -> Self {
+        Self { range, replacement: replacement.into(), kind: kind.into() }
     }
 }
 
@@ -110,7 +100,7 @@ mod tests {
     fn each_redactor_sees_the_original_text() {
         let fixed = |from: &'static str, to: &'static str| -> Arc<dyn Redactor> {
             Arc::new(move |text: &str| {
-                let found = text.match_indices(from).map(|(at, from)| Redaction::new(at..at + from.len(), to));
+                let found = text.match_indices(from).map(|(at, from)| Redaction::new("name", at..at + from.len(), to));
                 Ok(found.collect())
             })
         };

@@ -45,7 +45,7 @@ impl Redactor for Pattern {
             Self::Phone => ("[phone]", "phone"),
             Self::NationalId => ("[id]", "nationalId"),
         };
-        let add = |range: Range<usize>| found.push(Redaction::new(range, label).with_kind(kind));
+        let add = |range: Range<usize>| found.push(Redaction::new(kind, range, label));
         match self {
             Self::Iban => numbers(text, Letters::Keep, iban::length, add),
             Self::Email => email::find(text, add),

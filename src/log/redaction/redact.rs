@@ -51,7 +51,7 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 /// assert!(record.contents().texts().eq(&["I am Nadia, my card is **** ****", "**** 1111"]));
 ///
 /// let names = |text: &str| {
-///     let found = text.match_indices("Nadia").map(|(at, name)| Redaction::new(at..at + name.len(), "[name]"));
+///     let found = text.match_indices("Nadia").map(|(at, name)| Redaction::new("name", at..at + name.len(), "[name]"));
 ///     Ok(found.collect())
 /// };
 /// assert!(redact(&record, &names)?.contents().texts().eq(&["I am [name], my card is **** ****", "**** 1111"]));

@@ -81,7 +81,7 @@ use unstored::{NO_ANSWER, Part, error_chain};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let log = Arc::new(MemoryLog::new()); // a DynamoLog, in a service
+/// let log = Arc::new(MemoryLog::default()); // a DynamoLog, in a service
 /// let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
 /// let task = tokio::spawn(task);
 ///

@@ -110,13 +110,6 @@ impl Format {
         self.with_openings()
     }
 
-    /// Sets the tags before tool calls and tool results.
-    #[must_use]
-    pub fn with_tool_tags(mut self, call: impl Into<Cow<'static, str>>, result: impl Into<Cow<'static, str>>) -> Self {
-        (self.tags.call, self.tags.result) = (call.into(), result.into());
-        self.with_openings()
-    }
-
     /// Sets a function that maps every spoken text before it is escaped.
     #[must_use]
     pub fn with_transformer(self, transformer: impl Fn(Role, &str) -> String + Send + Sync + 'static) -> Self {

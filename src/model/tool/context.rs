@@ -11,11 +11,6 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Creates a context, for tests of a handler.
-    pub fn new(call_id: impl Into<Text>, tool_call_id: ToolCallId) -> Self {
-        Self { call_id: call_id.into(), tool_call_id, idempotency_key: Text::default() }
-    }
-
     /// Creates the context of a tool call.
     pub(crate) fn of(call_id: &str, call: &ToolCall) -> Self {
         let idempotency_key = call.idempotency_key().unwrap_or_default().into();

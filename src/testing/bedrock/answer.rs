@@ -35,7 +35,7 @@ impl Answer {
             None if request.is_streaming() => return Self::stream(reply, request),
             None => return Self::whole(reply, request),
         };
-        Self { head_after: head_after(reply, reply.first_token_after), ..answer }
+        Self { head_after: reply.begins_after(), ..answer }
     }
 
     pub(super) fn error(status: u16, error_type: &'static str, message: &str) -> Self {
@@ -52,13 +52,12 @@ impl Answer {
         let mut frames = frames::frames(reply);
         let latency = latency(reply, frames.len() + 1);
         frames.push(frames::metadata(&usage(reply, request), latency.as_millis() as u64));
-        let head_after = head_after(reply, reply.first_token_after);
-        Self { head_after, ..Self::ok(EVENT_STREAM, steps(frames, reply)) }
+        Self { head_after: reply.begins_after(), ..Self::ok(EVENT_STREAM, steps(frames, reply)) }
     }
 
     fn whole(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
         let latency = latency(reply, frames::frames(reply).len() + 1);
-        let head_after = head_after(reply, latency);
+        let head_after = reply.begins_after().map(|_| latency);
         let json = json!({
             "output": {"message": {"role": "assistant", "content": reply.blocks.iter().map(content).collect::<Json>()}},
             "stopReason": reply.stop_reason().as_str(),
@@ -68,14 +67,14 @@ impl Answer {
         let whole = Bytes::from(json.to_string());
         let half = Step::Send(whole.slice(..whole.len() / 2));
         let steps: VecDeque<Step> = match reply.fault {
-            Some(Fault::ExceptionAfter(_, exception)) => {
+            Some(Fault::Exception(_, exception)) => {
                 let error = Self::error(exception.status(), exception.name(), exception.wording());
                 return Self { head_after, ..error };
             }
-            Some(Fault::CutAfter(_)) => [half, Step::Flush, Step::Break].into(),
-            Some(Fault::EndAfter(_) | Fault::MalformedAfter(_)) => [half].into(),
-            Some(Fault::HangAfter(_)) => [Step::Hang].into(),
-            Some(Fault::HangBefore) | None => [Step::Send(whole)].into(),
+            Some(Fault::Cut(_)) => [half, Step::Flush, Step::Break].into(),
+            Some(Fault::End(_) | Fault::Malformed(_)) => [half].into(),
+            Some(Fault::Hang(_)) => [Step::Hang].into(),
+            None => [Step::Send(whole)].into(),
         };
         Self { head_after, ..Self::ok(JSON, steps) }
     }
@@ -107,19 +106,15 @@ fn fault(frames: &[Bytes], fault: Option<Fault>) -> (usize, Vec<Step>) {
         (event, frames.get(event).map(broken).unwrap_or_default())
     };
     match fault {
-        None | Some(Fault::HangBefore) => (frames.len(), Vec::new()),
-        Some(Fault::EndAfter(events)) => (events, Vec::new()),
-        Some(Fault::HangAfter(events)) => (events, vec![Step::Hang]),
-        Some(Fault::ExceptionAfter(events, exception)) => (events, vec![Step::Send(frames::exception(exception))]),
-        Some(Fault::MalformedAfter(events)) => of_frame(events, &|frame| vec![Step::Send(frames::malformed(frame))]),
-        Some(Fault::CutAfter(events)) => {
+        None => (frames.len(), Vec::new()),
+        Some(Fault::End(events)) => (events, Vec::new()),
+        Some(Fault::Hang(events)) => (events, vec![Step::Hang]),
+        Some(Fault::Exception(events, exception)) => (events, vec![Step::Send(frames::exception(exception))]),
+        Some(Fault::Malformed(events)) => of_frame(events, &|frame| vec![Step::Send(frames::malformed(frame))]),
+        Some(Fault::Cut(events)) => {
             of_frame(events, &|frame| vec![Step::Send(frame.slice(..frame.len() / 2)), Step::Flush, Step::Break])
         }
     }
-}
-
-fn head_after(reply: &ScriptedReply, wait: Duration) -> Option<Duration> {
-    (!matches!(reply.fault, Some(Fault::HangBefore))).then_some(wait)
 }
 
 /// Returns the duration of a stream of `events` events.

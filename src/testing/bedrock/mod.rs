@@ -12,37 +12,38 @@
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, ConverseStreamOutput, Message};
 //! use verbale::testing::{FakeBedrock, ScriptedReply};
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let bedrock = FakeBedrock::new();
-//! bedrock.reply(ScriptedReply::text("It arrives on Friday."));
-//! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, "ModelStreamErrorException"));
-//! bedrock.reply(ScriptedReply::refused("ThrottlingException"));
-//! let client = Client::from_conf(bedrock.sdk_config().build());
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let bedrock = FakeBedrock::default();
+//!     bedrock.reply(ScriptedReply::text("It arrives on Friday."));
+//!     bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, "ModelStreamErrorException"));
+//!     bedrock.reply(ScriptedReply::refused("ThrottlingException"));
+//!     let client = Client::from_conf(bedrock.sdk_config().build());
 //!
-//! let text = ContentBlock::Text("When does it arrive?".into());
-//! let caller = Message::builder().role(ConversationRole::User).content(text).build()?;
-//! let ask = || client.converse_stream().model_id("eu.amazon.nova-lite-v1:0").messages(caller.clone()).send();
+//!     let text = ContentBlock::Text("When does it arrive?".into());
+//!     let caller = Message::builder().role(ConversationRole::User).content(text).build()?;
+//!     let ask = || client.converse_stream().model_id("eu.amazon.nova-lite-v1:0").messages(caller.clone()).send();
 //!
-//! let mut answer = ask().await?.stream;
-//! let mut said = String::new();
-//! while let Some(event) = answer.recv().await? {
-//!     if let ConverseStreamOutput::ContentBlockDelta(delta) = event
-//!         && let Some(Ok(text)) = delta.delta.as_ref().map(|delta| delta.as_text())
-//!     {
-//!         said.push_str(text);
+//!     let mut answer = ask().await?.stream;
+//!     let mut said = String::new();
+//!     while let Some(event) = answer.recv().await? {
+//!         if let ConverseStreamOutput::ContentBlockDelta(delta) = event
+//!             && let Some(Ok(text)) = delta.delta.as_ref().map(|delta| delta.as_text())
+//!         {
+//!             said.push_str(text);
+//!         }
 //!     }
+//!     assert_eq!(said, "It arrives on Friday.");
+//!
+//!     let mut answer = ask().await?.stream;
+//!     assert!(answer.recv().await?.is_some() && answer.recv().await?.is_some());
+//!     assert!(answer.recv().await.is_err_and(|error| error.as_service_error().is_some()));
+//!     assert!(ask().await.is_err_and(|error| error.into_service_error().is_throttling_exception()));
+//!
+//!     assert_eq!(bedrock.requests()[0].last_text(), Some("When does it arrive?"));
+//!     assert_eq!((bedrock.counters().requests, bedrock.counters().finished), (3, 3));
+//!     Ok(())
 //! }
-//! assert_eq!(said, "It arrives on Friday.");
-//!
-//! let mut answer = ask().await?.stream;
-//! assert!(answer.recv().await?.is_some() && answer.recv().await?.is_some());
-//! assert!(answer.recv().await.is_err_and(|error| error.as_service_error().is_some()));
-//! assert!(ask().await.is_err_and(|error| error.into_service_error().is_throttling_exception()));
-//!
-//! assert_eq!(bedrock.requests()[0].last_text(), Some("When does it arrive?"));
-//! assert_eq!((bedrock.counters().requests, bedrock.counters().finished), (3, 3));
-//! # Ok(()) }
 //! ```
 
 mod answer;
@@ -91,12 +92,6 @@ pub(super) const DEFAULT_TEXT: &str = "Yes, I am here.";
 pub struct FakeBedrock(Arc<Service>);
 
 impl FakeBedrock {
-    /// Creates a Bedrock that answers `Yes, I am here.` to each request without a scripted reply.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::answering(|_| ScriptedReply::text(DEFAULT_TEXT))
-    }
-
     /// Creates a Bedrock that answers each request without a scripted reply with the result of `responder`.
     ///
     /// ```
@@ -111,14 +106,6 @@ impl FakeBedrock {
     #[must_use]
     pub fn answering(responder: impl Fn(&ReceivedRequest) -> ScriptedReply + Send + Sync + 'static) -> Self {
         Self(Arc::new(Service::new(Arc::new(responder))))
-    }
-
-    /// Turns validation off, so that requests that break Bedrock's rules are answered too. An unreadable request, such
-    /// as broken JSON, is still refused.
-    #[must_use]
-    pub fn without_validation(self) -> Self {
-        self.0.script().is_validating = false;
-        self
     }
 
     /// Adds the reply to the next request that does not have one yet. An invalid request uses no reply.
@@ -138,7 +125,7 @@ impl FakeBedrock {
     /// use verbale::testing::FakeBedrock;
     ///
     /// let timeouts = TimeoutConfig::builder().operation_timeout(Duration::from_secs(10)).build();
-    /// let client = Client::from_conf(FakeBedrock::new().sdk_config().timeout_config(timeouts).build());
+    /// let client = Client::from_conf(FakeBedrock::default().sdk_config().timeout_config(timeouts).build());
     /// ```
     #[must_use]
     pub fn sdk_config(&self) -> Builder {
@@ -179,7 +166,7 @@ impl FakeBedrock {
     /// # use verbale::testing::FakeBedrock;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let bedrock = FakeBedrock::new();
+    /// let bedrock = FakeBedrock::default();
     /// assert_eq!(bedrock.until(|counters| counters.cancelled == 0).await.requests, 0);
     /// # }
     /// ```
@@ -188,9 +175,10 @@ impl FakeBedrock {
     }
 }
 
+/// A Bedrock that answers `Yes, I am here.` to each request without a scripted reply.
 impl Default for FakeBedrock {
     fn default() -> Self {
-        Self::new()
+        Self::answering(|_| ScriptedReply::text(DEFAULT_TEXT))
     }
 }
 

@@ -62,14 +62,14 @@ pub(super) enum Block {
     ToolCall { id: String, name: String, input: String },
 }
 
+/// What happens after a number of events.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::testing) enum Fault {
-    HangBefore,
-    HangAfter(usize),
-    CutAfter(usize),
-    EndAfter(usize),
-    MalformedAfter(usize),
-    ExceptionAfter(usize, Exception),
+    Hang(usize),
+    Cut(usize),
+    End(usize),
+    Malformed(usize),
+    Exception(usize, Exception),
 }
 
 /// The contents of the answer.
@@ -115,6 +115,11 @@ impl ScriptedReply {
         self.stop.clone().unwrap_or(default)
     }
 
+    /// The time until the answer begins; `None` if it never does.
+    pub(in crate::testing) fn begins_after(&self) -> Option<Duration> {
+        Some(self.first_token_after).filter(|wait| *wait != Duration::MAX)
+    }
+
     /// Returns the tokens of the input, the output, the cache read and the cache write.
     pub(in crate::testing) fn tokens(&self, request_bytes: usize) -> (u64, u64, u64, u64) {
         let answer_bytes = self.blocks.iter().map(|block| match block {
@@ -132,7 +137,8 @@ impl ScriptedReply {
 
 /// The pace of the answer, by tokio's clock.
 impl ScriptedReply {
-    /// Sets the time from the request to the head of the answer and its first two events: zero by default.
+    /// Sets the time from the request to the head of the answer and its first two events: zero by default. After
+    /// `Duration::MAX` nothing ever comes, and the connection stays open.
     pub fn first_token_after(self, wait: Duration) -> Self {
         Self { first_token_after: wait, ..self }
     }
@@ -143,7 +149,7 @@ impl ScriptedReply {
     }
 }
 
-/// Refusals instead of an answer. Of the other settings, only `first_token_after` and `hang_before` apply to a refusal.
+/// Refusals instead of an answer. Of the other settings, only `first_token_after` applies to a refusal.
 impl ScriptedReply {
     /// Creates a refusal with the status and the message of an exception, by its name in AWS's documentation, such as
     /// `ThrottlingException` or `AccessDeniedException`. An exception that Converse does not have gets status 400.
@@ -170,29 +176,24 @@ impl ScriptedReply {
 /// Faults. The last one that is set applies. If `events` is greater than the number of all events, the fault follows
 /// the last event; `cut_after` and `malformed_after` then break the last event.
 impl ScriptedReply {
-    /// Never answers, and keeps the connection open.
-    pub fn hang_before(self) -> Self {
-        self.with_fault(Fault::HangBefore)
-    }
-
     /// Stops sending after `events` events, and keeps the connection open. With 0, only the head of the answer arrives.
     pub fn hang_after(self, events: usize) -> Self {
-        self.with_fault(Fault::HangAfter(events))
+        self.with_fault(Fault::Hang(events))
     }
 
     /// Breaks the connection after `events` events, in the middle of the next event.
     pub fn cut_after(self, events: usize) -> Self {
-        self.with_fault(Fault::CutAfter(events))
+        self.with_fault(Fault::Cut(events))
     }
 
     /// Ends the stream after `events` events, without an error.
     pub fn end_after(self, events: usize) -> Self {
-        self.with_fault(Fault::EndAfter(events))
+        self.with_fault(Fault::End(events))
     }
 
     /// Sends the event after the first `events` events with a wrong checksum.
     pub fn malformed_after(self, events: usize) -> Self {
-        self.with_fault(Fault::MalformedAfter(events))
+        self.with_fault(Fault::Malformed(events))
     }
 
     /// Sends an exception after `events` events, and ends the stream. Its name is one of [`refused`](Self::refused).
@@ -201,7 +202,7 @@ impl ScriptedReply {
     /// `ServiceUnavailableException`, `ThrottlingException` and `ValidationException`. It reports any other exception
     /// there as unhandled.
     pub fn exception_after(self, events: usize, exception: &'static str) -> Self {
-        self.with_fault(Fault::ExceptionAfter(events, Exception(exception)))
+        self.with_fault(Fault::Exception(events, Exception(exception)))
     }
 
     fn with_fault(self, fault: Fault) -> Self {

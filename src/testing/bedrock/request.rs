@@ -30,11 +30,6 @@ impl ReceivedRequest {
         self.is_streaming
     }
 
-    /// Returns the id of the model or the inference profile.
-    pub fn model_id(&self) -> &str {
-        self.input.model_id().unwrap_or_default()
-    }
-
     /// Returns the last text of the last message. A tool result is not a text.
     pub fn last_text(&self) -> Option<&str> {
         let contents = self.input.messages().last()?.content.iter().rev();
@@ -59,7 +54,7 @@ impl fmt::Debug for ReceivedRequest {
         f.debug_struct("ReceivedRequest")
             .field("number", &self.number)
             .field("is_streaming", &self.is_streaming)
-            .field("model_id", &self.model_id())
+            .field("model_id", &self.input.model_id())
             .field("system", &self.input.system().len())
             .field("messages", &self.input.messages().iter().map(kinds).collect::<Vec<_>>())
             .field("tools", &self.input.tool_config().map_or(0, |config| config.tools().len()))

@@ -20,7 +20,6 @@ pub(super) type Responder = Arc<dyn Fn(&ReceivedRequest) -> ScriptedReply + Send
 pub(super) struct Script {
     pub(super) replies: VecDeque<ScriptedReply>,
     pub(super) responder: Responder,
-    pub(super) is_validating: bool,
     pub(super) requests: Vec<Arc<ReceivedRequest>>,
     readable: u64,
 }
@@ -40,8 +39,7 @@ pub(super) struct Response {
 
 impl Service {
     pub(super) fn new(responder: Responder) -> Self {
-        let script =
-            Script { replies: VecDeque::new(), responder, is_validating: true, requests: Vec::new(), readable: 0 };
+        let script = Script { replies: VecDeque::new(), responder, requests: Vec::new(), readable: 0 };
         Self { script: Mutex::new(script), tally: Tally::new() }
     }
 
@@ -74,7 +72,7 @@ impl Service {
         let request = Arc::new(ReceivedRequest::new(script.readable, is_streaming, input, body));
         script.readable += 1;
         script.requests.push(Arc::clone(&request));
-        if let Some(refusal) = script.is_validating.then(|| refusal(&request)).flatten() {
+        if let Some(refusal) = refusal(&request) {
             return self.refuse(&refusal);
         }
         let (reply, responder) = (script.replies.pop_front(), Arc::clone(&script.responder));
@@ -91,7 +89,7 @@ impl Service {
 
 /// Returns the message with which the model of the request refuses it.
 fn refusal(request: &ReceivedRequest) -> Option<String> {
-    let profile = Profile::for_model(request.model_id());
+    let profile = Profile::for_model(request.input().model_id().unwrap_or_default());
     if request.is_streaming() && request.input().tool_config().is_some() && !profile.streams_with_tools {
         return Some("This model doesn't support tool use in streaming mode.".to_owned());
     }

@@ -12,7 +12,7 @@ use super::support::{TIMEOUT, ask, end, faulty, header, host, id, open, slow};
 
 #[tokio::test(start_paused = true)]
 async fn closed_call_leaves_the_host() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let host = host(log.clone());
     let call = open(&host, "CA1").await.unwrap();
     ask(&call.session, "How are you?").await;
@@ -24,7 +24,7 @@ async fn closed_call_leaves_the_host() {
 
 #[tokio::test(start_paused = true)]
 async fn call_that_its_owner_closes_leaves_the_host() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let host = host(log.clone());
     let call = open(&host, "CA1").await.unwrap();
     let first = Arc::downgrade(&call.session);
@@ -39,7 +39,7 @@ async fn call_that_its_owner_closes_leaves_the_host() {
 
 #[tokio::test(start_paused = true)]
 async fn call_stays_live_while_nobody_holds_its_session() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let host = host(log.clone());
     let first = Arc::downgrade(&open(&host, "CA1").await.unwrap().session);
     let again = open(&host, "CA1").await.unwrap();
@@ -48,7 +48,7 @@ async fn call_stays_live_while_nobody_holds_its_session() {
 
 #[tokio::test(start_paused = true)]
 async fn reason_that_a_header_cannot_hold_leaves_the_call_open() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let host = host(log.clone());
     let call = open(&host, "CA1").await.unwrap();
     let refused = host.close(&id("CA1"), "", TIMEOUT).await.unwrap_err();
@@ -61,7 +61,7 @@ async fn reason_that_a_header_cannot_hold_leaves_the_call_open() {
 
 #[tokio::test(start_paused = true)]
 async fn open_waits_for_a_close_that_is_under_way() {
-    let memory = Arc::new(MemoryLog::new());
+    let memory = Arc::new(MemoryLog::default());
     let log = faulty(&memory, |method, _| (method == "change_call").then_some(LogFault::Delay(Duration::from_secs(1))));
     let host = host(log.clone());
     open(&host, "CA1").await.unwrap();
@@ -78,9 +78,9 @@ async fn open_waits_for_a_close_that_is_under_way() {
 
 #[tokio::test(start_paused = true)]
 async fn result_of_a_tool_that_runs_on_reaches_the_call_that_is_opened_again() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let host = host(log.clone());
-    let model = ScriptedModel::new();
+    let model = ScriptedModel::default();
     model.reply(ScriptedReply::text("One moment.").tool_call("t1", "transfer", serde_json::json!({})));
     let build = || CallBuilder::new(model.clone()).tool(slow(Duration::from_secs(10)));
     let call = host.open_or_resume(header("CA1"), TIMEOUT, build).await.unwrap();

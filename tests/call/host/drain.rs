@@ -13,7 +13,7 @@ use super::support::{TIMEOUT, ask, builder, end, faulty, header, host, id, open,
 
 /// Opens a call whose tool runs for some time.
 async fn call_with_tool(host: &CallHost, call_id: &str, takes: Duration) {
-    let model = ScriptedModel::new();
+    let model = ScriptedModel::default();
     model.reply(ScriptedReply::text("One moment.").tool_call("t1", "transfer", serde_json::json!({})));
     let build = || CallBuilder::new(model).tool(slow(takes));
     let call = host.open_or_resume(header(call_id), TIMEOUT, build).await.unwrap();
@@ -27,7 +27,7 @@ async fn call_with_tool(host: &CallHost, call_id: &str, takes: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn drain_closes_and_stores_all_calls_and_refuses_new_ones() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let first = host(log.clone());
     for call_id in ["CA1", "CA2", "CA3"] {
         ask(&open(&first, call_id).await.unwrap().session, "How are you?").await;
@@ -53,7 +53,7 @@ async fn drain_closes_and_stores_all_calls_and_refuses_new_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn drain_reports_tools_that_still_run_and_changes_that_are_not_stored() {
-    let memory = Arc::new(MemoryLog::new());
+    let memory = Arc::new(MemoryLog::default());
     let script = |method: &str, _| (method == "put_record").then_some(LogFault::Fail(LogErrorKind::Unavailable));
     let host = host(faulty(&memory, script));
     call_with_tool(&host, "CA1", Duration::from_secs(60)).await;
@@ -77,10 +77,10 @@ async fn drain_reports_tools_that_still_run_and_changes_that_are_not_stored() {
 
 #[tokio::test(start_paused = true)]
 async fn call_that_is_being_opened_is_drained_too() {
-    let memory = Arc::new(MemoryLog::new());
+    let memory = Arc::new(MemoryLog::default());
     let log = faulty(&memory, |method, number| match (method, number) {
         ("read_header", 1) => Some(LogFault::Delay(Duration::from_secs(2))),
-        ("read_header", 2) => Some(LogFault::Hang),
+        ("read_header", 2) => Some(LogFault::Delay(Duration::MAX)),
         _ => None,
     });
     let host = host(log);
@@ -101,7 +101,7 @@ async fn call_that_is_being_opened_is_drained_too() {
 
 #[tokio::test(start_paused = true)]
 async fn drain_reports_calls_that_another_process_took_over() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(MemoryLog::default());
     let (first, second) = (host(log.clone()), host(log.clone()));
     ask(&open(&first, "CA1").await.unwrap().session, "How are you?").await;
     tokio::time::sleep(Duration::from_secs(3)).await;

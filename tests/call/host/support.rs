@@ -51,7 +51,7 @@ pub fn header(call_id: &str) -> CallHeader {
 
 pub fn builder() -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallBuilder::new(ScriptedModel::new())
+    CallBuilder::new(ScriptedModel::default())
         .system("You answer the phone.")
         .clock(clock, Arc::new(SequentialIds::default()))
 }

@@ -44,7 +44,7 @@ impl Faulty {
 
     /// Returns a log that stores spans.
     pub fn with_spans() -> Self {
-        Self { log: MemoryLog::new().with_spans(), ..Self::default() }
+        Self { log: MemoryLog::default().with_spans(), ..Self::default() }
     }
 
     /// Removes and returns the puts, including failed ones.

@@ -422,7 +422,7 @@ async fn stop_stores_or_reports_what_is_accepted_during_its_flush() {
             }
             (method == "put_record" && is_away).then_some(LogFault::Fail(LogErrorKind::Unavailable))
         };
-        let log = Arc::new(FaultyLog::new(MemoryLog::new(), fault));
+        let log = Arc::new(FaultyLog::new(MemoryLog::default(), fault));
         let (writer, task) = LogWriter::new(log.clone(), settings());
         let task = tokio::spawn(task);
         let mut first = Manager::new();

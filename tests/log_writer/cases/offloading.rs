@@ -100,7 +100,7 @@ async fn contents_larger_than_an_item_are_read_back_unchanged() {
 async fn redacted_text_reaches_no_content_store() {
     let memory = SpoolMemory::default();
     let store = Arc::new(MemoryStore::default());
-    let log = Arc::new(Offloading::new(MemoryLog::new(), store.clone()));
+    let log = Arc::new(Offloading::new(MemoryLog::default(), store.clone()));
     let spool = Arc::new(memory.open(SpoolSettings::default()).unwrap());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool).with_redactor(Arc::new(CardNumbers)));
     tokio::spawn(task);

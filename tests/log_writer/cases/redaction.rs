@@ -132,7 +132,7 @@ fn broken(way: usize, is_repaired: Arc<AtomicBool>) -> impl Redactor + 'static {
         match way {
             0 => Err("out of reach".into()),
             1 => panic!("out of order"),
-            _ => Ok(vec![Redaction::new(5..9_999, "")]),
+            _ => Ok(vec![Redaction::new("name", 5..9_999, "")]),
         }
     }
 }

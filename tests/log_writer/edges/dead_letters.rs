@@ -12,8 +12,8 @@ const TOO_LARGE: usize = 420_000;
 
 /// The logs: one compares epochs in each put and stores spans, one only compares epochs, and the last has only fences.
 async fn logs() -> [Arc<Scripted>; 3] {
-    let with_spans = MemoryLog::new().with_spans();
-    [Arc::new(with_spans) as Arc<dyn CallLog>, Arc::new(MemoryLog::new()), Arc::new(in_dynamo().await)]
+    let with_spans = MemoryLog::default().with_spans();
+    [Arc::new(with_spans) as Arc<dyn CallLog>, Arc::new(MemoryLog::default()), Arc::new(in_dynamo().await)]
         .map(|log| Arc::new(Scripted::over(log)))
 }
 

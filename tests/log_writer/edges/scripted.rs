@@ -51,7 +51,7 @@ pub struct Scripted {
 /// A log that stores spans in `tests/log_writer/spans.rs`, and single records elsewhere.
 impl Default for Scripted {
     fn default() -> Self {
-        let log = MemoryLog::new();
+        let log = MemoryLog::default();
         let stores_spans = module_path!().starts_with("log_writer::spans::");
         Self::over(Arc::new(if stores_spans { log.with_spans() } else { log }))
     }

@@ -50,7 +50,7 @@ impl Added {
 
 impl Chats {
     pub fn new(writer: LogWriter, log: Log) -> Self {
-        let registry = Conversations::new().with_log(log).with_history_limit(MAX_HISTORY);
+        let registry = Conversations::default().with_log(log).with_history_limit(MAX_HISTORY);
         Self { writer, registry, open: Mutex::default() }
     }
 

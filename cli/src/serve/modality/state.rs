@@ -51,7 +51,7 @@ pub async fn query(State(server): State<Arc<Server>>, headers: HeaderMap, given:
         None => server.calls.chats.ids(),
     };
     let query = asked.history()?;
-    let selected = Conversations::new().with_history_limit(usize::MAX);
+    let selected = Conversations::default().with_history_limit(usize::MAX);
     let mut written = HashMap::new();
     for call_id in ids {
         if let Some(manager) = whole(&server, &call_id).await? {
