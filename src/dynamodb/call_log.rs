@@ -65,8 +65,4 @@ impl CallLog for DynamoLog {
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
         Box::pin(self.fence(lease))
     }
-
-    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        Box::pin(self.resume(call_id))
-    }
 }

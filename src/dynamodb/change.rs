@@ -14,13 +14,12 @@ const LIVE: &str = "(#entity = :call OR (attribute_not_exists(#entity) AND attri
 
 impl DynamoLog {
     /// Applies a change to a call and returns its header after the change. Closing takes one request; see
-    /// [`resume`](Self::resume) and [`hold`](Self::hold) for the others.
+    /// [`change_tenure`](Self::change_tenure) and [`hold`](Self::hold) for the others.
     ///
     /// Returns an error if the call was never opened, has expired, or was erased, or if the writer that closes it is
     /// fenced. A change that failed can be repeated.
     pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
         match change {
-            CallChange::Resume => Ok(self.take_over(call_id).await?.header),
             CallChange::Takeover(step) => self.change_tenure(call_id, step).await,
             CallChange::Close { lease, call_end } => self.close(call_id, lease, call_end).await,
             CallChange::Hold => self.hold(call_id).await,

@@ -6,15 +6,13 @@ use crate::manager::{Expected, LeftOut, MessagesManager};
 use crate::message::{MessageWrapper, Record};
 
 /// A change of a call as a whole. Every change can be repeated after an error, also by another process at the same
-/// time. A repeated [`Resume`](Self::Resume) raises the epoch once more; the other changes have no further effect.
+/// time. A repeated change has no further effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallChange {
-    /// Another writer takes the call over at once. The epoch of the call goes up by one, its end is removed, and writers
-    /// with an older epoch are fenced.
-    Resume,
-    /// A step of a takeover that [`LogWriter::resume`](super::LogWriter::resume) makes: decide, fence, serve, give up,
-    /// or take the call back. Each step is one atomic change of the header; [`CallHeader::changed`] has its rules.
+    /// A step of a takeover that [`LogWriter::resume`](super::LogWriter::resume) makes: commit, fence, serve, give up,
+    /// renew, or take the call back. Each step is one atomic change of the header; [`CallHeader::changed`] has its rules.
+    /// Committing raises the epoch of the call, and serving removes its end.
     Takeover(TenureChange),
     /// The call has ended. If a call is closed several times, the log keeps the end that counts the most messages and
     /// summaries, and the first of equal ones, until the call is resumed.

@@ -155,11 +155,6 @@ impl CallHeader {
     pub fn changed(mut self, change: &CallChange) -> Result<Self, LogError> {
         let before = self.clone();
         match change {
-            CallChange::Resume => {
-                let next = self.tenure.epoch + 1;
-                self.tenure = Tenure { epoch: next, served: next, is_contended: false, ..self.tenure };
-                self.call_end = None;
-            }
             CallChange::Takeover(step) => {
                 let changed = self.tenure.after(step);
                 self.tenure = changed.map_err(|refused| step.refused(&self.call_id, refused, &self.tenure))?;

@@ -4,8 +4,9 @@ use super::{CallHeader, CallId, Tenure};
 
 /// The right to write a call: its id and the epoch of the writer.
 ///
-/// A call has one writer at a time. The first writer has epoch 1, and each [`resume_call`](super::CallLog::resume_call)
-/// returns a higher epoch. From then on, writers with an older epoch are [fenced](super::LogErrorKind::Fenced).
+/// A call has one writer at a time. The first writer has epoch 1. A writer that takes the call over with
+/// [`LogWriter::resume`](super::LogWriter::resume) gets a higher epoch, and writers with an older epoch are then
+/// [fenced](super::LogErrorKind::Fenced).
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, WriterLease};

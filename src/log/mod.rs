@@ -52,7 +52,7 @@ mod offloading;
 mod port;
 mod put;
 mod redaction;
-pub(crate) mod silence;
+mod silence;
 mod span;
 pub(crate) mod spool;
 mod stored;
@@ -82,4 +82,6 @@ pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};
 pub(crate) use tenure::{Nonce, Refused, Standing, Tenure, TenureChange, TenureStep};
 pub(crate) use writer::Submitted;
+#[cfg(feature = "testing")]
+pub(crate) use writer::take_over;
 pub use writer::{CallWriter, Durability, LogWriter, Status, Unstored, WriterSettings};

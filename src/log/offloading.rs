@@ -206,10 +206,6 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move { Ok(self.hydrated(self.log.fence_call(lease).await?).await) })
     }
-
-    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        Box::pin(async move { Ok(self.hydrated(self.log.resume_call(call_id).await?).await) })
-    }
 }
 
 /// Runs futures concurrently to their ends, and returns their results in order.

@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::silence::uncontended;
 use super::{
     CallChange, CallHeader, CallId, CallPage, CallQuery, Day, LogError, LoggedCall, Put, Span, TenureChange,
     WriterLease,
@@ -22,10 +21,12 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   and however often it gets them. A record is stored once the future of its put returns a [`Put`].
 /// - **Conflicts change nothing.** Another message at the same position, or other contents at the same revision, is a
 ///   [conflict](super::LogErrorKind::Conflict).
-/// - **One writer per call.** After a call was [resumed](Self::resume_call), the log refuses late records of older
-///   writers ([`Fenced`](super::LogErrorKind::Fenced)), and keeps the records that they stored before. It may refuse
-///   them from the first step of a [takeover](CallChange::Takeover) on; if the candidate gives up, the writer takes the
-///   call back and puts them again.
+/// - **One writer per call.** [`LogWriter::resume`](super::LogWriter::resume) takes a call over from another writer in
+///   [steps](CallChange::Takeover): committing raises the epoch in the header, [fencing](Self::fence_call) stops the
+///   older writers, and serving makes the candidate the writer. Once the candidate serves, the log refuses late records
+///   of older writers ([`Fenced`](super::LogErrorKind::Fenced)), and keeps the records that they stored before. The log
+///   may refuse late records from the commit on; if the candidate gives up, the older writer takes the call back and
+///   puts them again.
 /// - **Out of order, fencing may be weaker.** For a record that is put out of the order of the list, a backend may
 ///   guarantee only that no read returns a record of an older writer, and must document that. A writer that writes out
 ///   of order therefore reads [the header](Self::read_header) after the put. A takeover raises the epoch in the header
@@ -58,7 +59,7 @@ pub trait CallLog: Send + Sync {
     ///
     /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the log has another message at this position or other
     /// contents at this revision, [`Erased`](super::LogErrorKind::Erased) if the call was erased,
-    /// [`Fenced`](super::LogErrorKind::Fenced) if a newer writer has resumed it, or the error of a backend that failed.
+    /// [`Fenced`](super::LogErrorKind::Fenced) if another writer has taken it over, or the error of a backend that failed.
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put>;
 
     /// Returns whether the log stores the messages of a [`Span`] as one item. [`LogWriter`](super::LogWriter) forms spans
@@ -165,26 +166,6 @@ pub trait CallLog: Send + Sync {
             self.read_call(lease.call_id()).await
         })
     }
-
-    /// Takes a call over from another process at once: fences the older writers, then reads the call. If a third process is
-    /// taking the call over, waits until that process has been silent for 5 s.
-    ///
-    /// [`LogWriter::resume`](super::LogWriter::resume) does this with retries and respects other candidates.
-    /// [Restore](LoggedCall::restore) a manager, and write with the [lease](LoggedCall::lease). The result has the
-    /// [end](LoggedCall::ended) that the call had before.
-    ///
-    /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
-    /// [`Erased`](super::LogErrorKind::Erased) if it was erased, [`Fenced`](super::LogErrorKind::Fenced) if another
-    /// process resumes the call at the same time, a [retryable](LogError::is_retryable) error if that process shows
-    /// that it is alive, or the error of a backend that failed. After an error the older writer can take the call back.
-    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        Box::pin(async move {
-            let before = uncontended(self, call_id).await?;
-            self.change_call(call_id, &CallChange::Resume).await?;
-            let call = self.read_call(call_id).await?;
-            Ok(LoggedCall { ended: before.call_end().cloned(), ..call })
-        })
-    }
 }
 
 impl<L: CallLog + ?Sized> CallLog for Arc<L> {
@@ -235,9 +216,5 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
         (**self).fence_call(lease)
-    }
-
-    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        (**self).resume_call(call_id)
     }
 }

@@ -171,13 +171,6 @@ impl<L: CallLog> CallLog for FaultyLog<L> {
             self.log.fence_call(lease).await
         })
     }
-
-    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        Box::pin(async move {
-            self.pass("resume_call", Some(call_id)).await?;
-            self.log.resume_call(call_id).await
-        })
-    }
 }
 
 impl<L> fmt::Debug for FaultyLog<L> {

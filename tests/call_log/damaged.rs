@@ -8,6 +8,7 @@ use verbale::dynamodb::{DynamoLog, Item, Layout};
 use verbale::log::{CallChange, CallLog, LogErrorKind, Span, WriterLease};
 
 use super::dynamodb::log_and_client;
+use super::resumed::resume;
 use super::support::{START_MS, assert_fenced, call_end, header, message, open, put_as, summary};
 
 /// Stores a call of five messages and a summary that has ended.
@@ -23,7 +24,9 @@ async fn ended(log: &DynamoLog, id: &str, has_spans: bool) -> (WriterLease, Vec<
         put_as(log, &lease, &messages).await;
     }
     put_as(log, &lease, &[summary(1, 1)]).await;
-    let change = CallChange::Close { lease: lease.clone(), call_end: call_end("hangup") };
+    let mut call_end = call_end("hangup");
+    call_end.summaries = 1;
+    let change = CallChange::Close { lease: lease.clone(), call_end };
     log.change_call(lease.call_id(), &change).await.unwrap();
     let mut records = messages.to_vec();
     records.insert(2, summary(1, 1));
@@ -79,17 +82,18 @@ async fn call_with_a_damaged_item_is_resumed_without_it_and_goes_on() {
             client.put_item().table_name("verbale").set_item(Some(damaged)).send().await.unwrap();
             let context = format!("{:?} without {name}, spans: {has_spans}", item["sk"]);
             let read = log.read_call(old.call_id()).await.unwrap_or_else(|error| panic!("{error} {context}"));
-            let resumed = log.resume_call(old.call_id()).await.unwrap_or_else(|error| panic!("{error} {context}"));
-            assert_eq!((&read.records, resumed.ended.is_some()), (&resumed.records, name != "ended"), "{context}");
+            let resumed = resume(&log, old.call_id()).await;
+            let (manager, writer) = resumed.unwrap_or_else(|error| panic!("{error} {context}"));
+            let resumed = manager.records();
+            assert_eq!((&read.records, writer.ended().is_some()), (&resumed, name != "ended"), "{context}");
             let lost = if is_header { BTreeSet::new() } else { positions(item, &records) };
             for record in records.iter().filter(|record| !lost.contains(&record.position())) {
-                assert!(resumed.records.contains(record), "{context}: {:?}", record.position());
+                assert!(resumed.contains(record), "{context}: {:?}", record.position());
             }
-            let given = resumed.records.iter().map(|record| record.position());
-            let known: BTreeSet<_> = given.chain(resumed.left_out.iter().map(|it| it.position)).collect();
+            let given = resumed.iter().map(|record| record.position());
+            let known: BTreeSet<_> = given.chain(manager.left_out().iter().map(|it| it.position)).collect();
             assert_eq!(known, records.iter().map(|record| record.position()).collect(), "{context}");
-            let new = resumed.lease().unwrap();
-            put_as(&log, &new, &[message(5, 1)]).await;
+            put_as(&log, writer.lease(), &[message(5, 1)]).await;
             assert_fenced(&log, &old, &[message(5, 1)], 2).await;
             assert!(log.read_call(old.call_id()).await.unwrap().records.contains(&message(5, 1)), "{context}");
         }
@@ -107,8 +111,8 @@ async fn item_of_another_program_is_no_part_of_a_call() {
         item.item("v", AttributeValue::N("1".to_owned())).item("note", text("checked")).send().await.unwrap();
     }
     assert_eq!(log.read_call(old.call_id()).await.unwrap().records, records);
-    let resumed = log.resume_call(old.call_id()).await.unwrap();
-    assert_eq!((resumed.records, resumed.left_out.len()), (records, 0));
+    let (resumed, _) = resume(&log, old.call_id()).await.unwrap();
+    assert_eq!((resumed.records(), resumed.left_out().len()), (records, 0));
 }
 
 #[tokio::test]
@@ -121,7 +125,7 @@ async fn damaged_mark_of_an_erased_call_still_says_that_it_was_erased() {
     for (name, damaged) in without_one(&mark) {
         client.put_item().table_name("verbale").set_item(Some(damaged)).send().await.unwrap();
         let read = log.read_call(old.call_id()).await.unwrap_err();
-        let resumed = log.resume_call(old.call_id()).await.unwrap_err();
+        let resumed = resume(&log, old.call_id()).await.unwrap_err();
         let opened = log.open_call(&header("CA1", START_MS)).await.unwrap_err();
         let put = log.put_record(&old, &records[0]).await.unwrap_err();
         for error in [read, resumed, opened, put] {

@@ -83,7 +83,7 @@ fn keeps_the_contract(name: &str, log: impl Fn() -> DynamoLog) {
         let checked = log();
         call_log_conformance(async |clock| checked.clone().with_clock(clock)).await;
     });
-    history::check(HISTORIES, &log());
+    history::check(HISTORIES, log());
     block_on(async { long_call_is_read_in_pages(&log()).await });
     println!("held: {name}");
 }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::collection;
 use proptest::prelude::*;
@@ -10,6 +11,7 @@ use verbale::Record;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
+use super::resumed::resume;
 use super::support::{START_MS, call_end, calls_of, first, header, message, put_as, summary, tenant};
 
 /// A step of a history. `lag` is the number of epochs between the writer and the newest one.
@@ -45,18 +47,19 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Checks random histories, each of its own call in one log.
-pub fn check(cases: u32, log: &dyn CallLog) {
+pub fn check(cases: u32, log: impl CallLog + 'static) {
+    let log: Arc<dyn CallLog> = Arc::new(log);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let number = Cell::new(0);
     proptest!(ProptestConfig::with_cases(cases), |(steps in collection::vec(step(), 0..20))| {
         number.set(number.get() + 1);
-        runtime.block_on(Model::new(log, &format!("history {}", number.get())).follow(&steps));
+        runtime.block_on(Model::new(log.clone(), &format!("history {}", number.get())).follow(&steps));
     });
 }
 
 /// The expected state of the call.
-struct Model<'a> {
-    log: &'a dyn CallLog,
+struct Model {
+    log: Arc<dyn CallLog>,
     opened: CallHeader,
     header: Option<CallHeader>,
     records: BTreeMap<Position, Record>,
@@ -69,8 +72,8 @@ struct Model<'a> {
     leases: Vec<WriterLease>,
 }
 
-impl<'a> Model<'a> {
-    fn new(log: &'a dyn CallLog, name: &str) -> Self {
+impl Model {
+    fn new(log: Arc<dyn CallLog>, name: &str) -> Self {
         let opened = header(name, START_MS).with_tenant(tenant(name));
         let leases = vec![first(opened.call_id())];
         Self {
@@ -97,7 +100,7 @@ impl<'a> Model<'a> {
             assert_eq!(read.unwrap(), expected, "after {step:?}");
         }
         let query = CallQuery::of_day(Day::of_ms(self.opened.started_ms())).with_tenant(self.opened.tenant().cloned());
-        assert_eq!(calls_of(self.log, &query).await, Vec::from_iter(self.header));
+        assert_eq!(calls_of(&self.log, &query).await, Vec::from_iter(self.header));
     }
 
     async fn take(&mut self, step: &Step) {
@@ -109,17 +112,7 @@ impl<'a> Model<'a> {
                     self.header.get_or_insert_with(|| self.opened.clone());
                 }
             }
-            Step::Resume => {
-                let change = CallChange::Resume;
-                let expected = self.changed(&change);
-                let resumed = self.log.resume_call(self.opened.call_id()).await;
-                assert_eq!(resumed.as_ref().ok().and_then(|call| call.header.clone()), expected);
-                if let Ok(call) = resumed {
-                    assert_eq!(call.records, self.records.values().cloned().collect::<Vec<_>>());
-                    self.leases.extend(call.lease());
-                }
-                self.header = expected.or(self.header.take());
-            }
+            Step::Resume => self.resume().await,
             Step::Close { lag, reason } => {
                 self.change(&CallChange::Close { lease: self.lease(*lag), call_end: call_end(reason) }).await;
             }
@@ -136,6 +129,24 @@ impl<'a> Model<'a> {
                 }
             }
         }
+    }
+
+    async fn resume(&mut self) {
+        let resumed = resume(&self.log, self.opened.call_id()).await;
+        let Some(before) = self.header.take() else {
+            let expected = if self.is_erased { LogErrorKind::Erased } else { LogErrorKind::NotOpened };
+            return assert_eq!(resumed.unwrap_err().kind(), expected);
+        };
+        let (manager, writer) = resumed.unwrap();
+        let header = self.log.read_header(self.opened.call_id()).await.unwrap().unwrap();
+        assert!(header.is_opened_as(&before));
+        let expected = (before.epoch() + 1, before.is_held(), None);
+        assert_eq!((header.epoch(), header.is_held(), header.call_end()), expected);
+        assert_eq!((writer.lease(), writer.ended()), (&WriterLease::from(&header), before.call_end()));
+        let expected = LoggedCall::new(Some(before), self.records.values().cloned().collect());
+        assert!(manager == expected.restore());
+        self.leases.push(writer.lease().clone());
+        self.header = Some(header);
     }
 
     fn lease(&self, lag: u32) -> WriterLease {
@@ -193,7 +204,7 @@ impl<'a> Model<'a> {
                 self.records.insert(record.position(), record.clone());
             }
         }
-        assert_eq!(put_as(self.log, lease, records).await, expected);
+        assert_eq!(put_as(&self.log, lease, records).await, expected);
     }
 
     /// Returns whether the log must refuse an older writer at a position.

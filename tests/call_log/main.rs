@@ -8,6 +8,7 @@ mod emulators;
 mod history;
 mod offloading;
 mod old_items;
+mod resumed;
 #[path = "../../src/clock/seeded.rs"]
 mod seeded;
 mod support;
@@ -62,17 +63,17 @@ async fn log_behind_a_pointer_keeps_the_contract() {
 
 #[test]
 fn memory_follows_the_model() {
-    history::check(256, &MemoryLog::default());
+    history::check(256, MemoryLog::default());
 }
 
 #[test]
 fn files_follow_the_model() {
     let directory = tempfile::tempdir().unwrap();
-    history::check(96, &JsonLines::new(directory.path()));
+    history::check(96, JsonLines::new(directory.path()));
 }
 
 #[test]
 fn dynamodb_follows_the_model() {
     let log = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(dynamodb::log());
-    history::check(64, &log);
+    history::check(64, log);
 }

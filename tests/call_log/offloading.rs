@@ -20,6 +20,7 @@ use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::dynamodb::log_and_client;
 use super::history;
+use super::resumed::resume;
 use super::support::{START_MS, call, day, first, header, message, put, put_as, read};
 
 const PROMPT: &str = "You answer the phone of a ferry company.";
@@ -47,14 +48,14 @@ async fn dynamodb_log_with_offloading_keeps_the_contract() {
 
 #[test]
 fn memory_log_with_offloading_follows_the_model() {
-    history::check(128, &Offloading::new(MemoryLog::default(), MemoryStore::default()).with_threshold(1));
+    history::check(128, Offloading::new(MemoryLog::default(), MemoryStore::default()).with_threshold(1));
 }
 
 #[test]
 fn dynamodb_log_with_offloading_follows_the_model() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (log, client) = runtime.block_on(log_and_client());
-    history::check(24, &in_dynamodb(log, client));
+    history::check(24, in_dynamodb(log, client));
 }
 
 /// Returns message `seq` with a text above the threshold.
@@ -310,20 +311,21 @@ async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
     let (prompt, image) = (ContentId::of(PROMPT.as_bytes()), ContentId::of(&[9; 3_000]));
     store.unread.lock().unwrap().extend([prompt, image]);
     let small = small_log.read_call(&call("CA1")).await.unwrap().records;
-    for call in [log.read_call(&call("CA1")).await.unwrap(), log.resume_call(&call("CA1")).await.unwrap()] {
+    let log = Arc::new(log);
+    let read = log.read_call(&call("CA1")).await.unwrap();
+    let (mut restored, writer) = resume(&log, &call("CA1")).await.unwrap();
+    assert_eq!(restored.records(), read.records);
+    for call in [read, log.fence_call(writer.lease()).await.unwrap()] {
         let problems: Vec<_> = call.problems.iter().map(|one| (one.message_id, one.content_id)).collect();
         assert_eq!(problems, [(whole[0].id(), prompt), (whole[3].id(), image)]);
         let error = call.problems[0].error.to_string();
         assert!(error.contains("is corrupt"), "{error}");
         assert_eq!(call.records, [&small[0], &whole[1], &whole[2], &small[3]].map(Record::clone));
-
-        // The call continues. References to missing contents are written back, and resolve after the store is repaired.
-        let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
-        restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
-        if let Some(lease) = call.header.as_ref().map(WriterLease::from).filter(|lease| lease.epoch() == 2) {
-            put_as(&log, &lease, &restored.changes(LastMessage::Include)).await;
-        }
     }
+
+    // The call continues. References to missing contents are written back, and resolve after the store is repaired.
+    restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
+    put_as(&log, writer.lease(), &restored.changes(LastMessage::Include)).await;
     store.unread.lock().unwrap().clear();
     let repaired = log.read_call(&call("CA1")).await.unwrap();
     manager.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();

@@ -15,15 +15,12 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use tokio::sync::oneshot;
-use verbale::PlainMessage;
 use verbale::Record;
 use verbale::dynamodb::{Cost, DynamoLog, Item};
-use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LogWriter, LoggedCall, Put, WriterLease,
-    WriterSettings,
-};
+use verbale::log::{CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Put, WriterLease};
 
 use super::dynamodb::{items, log_and_client};
+use super::resumed::{resume, resume_within};
 use super::support::{START_MS, assert_fenced, call, call_end, header, message, open, put_as, read, summary};
 
 type Between = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -159,13 +156,15 @@ async fn late_write_is_read_by_the_new_writer_or_never() {
                 sender.send(put_in_order(&ghost, &lease, &put).await).unwrap();
             }));
             let disturbed = Disturbed::new(&client, number, event);
-            let resumed = disturbed.log.resume_call(old.call_id()).await.unwrap();
+            let (manager, writer) = resume(&disturbed.log, old.call_id()).await.unwrap();
             if !disturbed.has_happened() {
                 assert!(number > 8, "{number} requests");
                 break;
             }
             let context = format!("{records:?} before request {number}");
-            assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}");
+            let resumed = log.read_call(old.call_id()).await.unwrap();
+            assert_eq!(resumed.records, manager.records(), "{context}");
+            assert_eq!(resumed.lease().as_ref(), Some(writer.lease()), "{context}");
             // Stored records are read and refused ones are not, unless the writer wrote out of order.
             let (stored, error) = outcome.await.unwrap();
             if let Some(error) = error {
@@ -202,48 +201,53 @@ async fn late_write_is_read_by_the_new_writer_or_never() {
             expected.sort_by_key(|record| record.position());
             assert_eq!(read(&log, old.call_id()).await, expected, "{context}");
             // The next writer reads the same records.
-            assert_eq!(log.resume_call(old.call_id()).await.unwrap().records, expected, "{context}");
+            assert_eq!(resume(&log, old.call_id()).await.unwrap().0.records(), expected, "{context}");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_of_two_concurrent_takeovers_is_fenced() {
+async fn one_of_two_concurrent_takeovers_gets_the_call() {
+    let (mut firsts, mut seconds) = (0, 0);
     for number in 0.. {
         let (log, client, old) = logged().await;
         let (sender, outcome) = oneshot::channel();
-        let (third, call_id) = (log.clone(), old.call_id().clone());
+        let (second, call_id) = (log.clone(), old.call_id().clone());
         let event = Event::Before(Box::pin(async move {
-            sender.send(third.resume_call(&call_id).await.unwrap()).unwrap();
+            // The first process is alive meanwhile, and outlives this timeout.
+            sender.send(resume_within(&second, &call_id, Duration::from_secs(20)).await).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
-        let first = disturbed.log.resume_call(old.call_id()).await;
+        let first = resume(&disturbed.log, old.call_id()).await;
         if !disturbed.has_happened() {
             break;
         }
-        let second = outcome.await.unwrap();
-        let (winner, current) = match first {
-            // The first process had not read the header yet.
-            Ok(first) => {
-                assert_eq!(number, 0);
-                assert_fenced(&log, &second.lease().unwrap(), &[message(5, 1)], 3).await;
-                (first, 3)
+        let (manager, writer) = match (first, outcome.await.unwrap()) {
+            // The first process had not read the call yet.
+            (Ok(first), Ok((_, second))) => {
+                assert_eq!((number, first.1.lease().epoch()), (0, 3));
+                assert_fenced(&log, second.lease(), &[message(5, 1)], 3).await;
+                first
             }
-            // It had read the header, and not committed yet.
-            Err(error) if number == 1 => {
-                assert!(error.to_string().contains("has changed since it was read"), "{error}");
-                (second, 2)
+            // The second process waited for the first one, which had committed.
+            (Ok(first), Err(error)) => {
+                assert!(error.is_retryable(), "{error} before request {number}");
+                firsts += 1;
+                first
             }
-            Err(error) => {
-                assert_eq!(error.kind(), LogErrorKind::Fenced, "{error:?}");
-                assert!(error.to_string().contains("with epoch 3, or was, and this writer has epoch 2;"), "{error}");
-                (second, 3)
+            (Err(error), Ok(second)) => {
+                assert_eq!(error.kind(), LogErrorKind::Fenced, "{error} before request {number}");
+                seconds += 1;
+                second
             }
+            (Err(first), Err(second)) => panic!("{first} and {second} before request {number}"),
         };
-        assert_fenced(&log, &old, &[message(5, 1)], current).await;
-        assert_eq!(log.read_call(old.call_id()).await.unwrap(), winner);
-        assert_eq!(put_as(&log, &winner.lease().unwrap(), &[message(5, 1)]).await, [Put::Written]);
+        assert_fenced(&log, &old, &[message(5, 1)], writer.lease().epoch()).await;
+        let call = log.read_call(old.call_id()).await.unwrap();
+        assert_eq!((&call.records, call.lease().as_ref()), (&manager.records(), Some(writer.lease())));
+        assert_eq!(put_as(&log, writer.lease(), &[message(5, 1)]).await, [Put::Written]);
     }
+    assert!(firsts > 6 && seconds > 0, "{firsts} and {seconds}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,7 +260,7 @@ async fn call_erased_during_a_takeover_stays_erased() {
             sender.send(eraser.erase_call(&call_id).await).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
-        let resumed = disturbed.log.resume_call(old.call_id()).await;
+        let resumed = resume(&disturbed.log, old.call_id()).await;
         if !disturbed.has_happened() {
             break;
         }
@@ -341,23 +345,46 @@ async fn failed_change_can_be_repeated() {
     assert_repeatable(nothing, erase).await;
 }
 
+/// Asserts that only the new writer can write.
+async fn assert_taken_over(log: &DynamoLog, old: &WriterLease, new: &WriterLease) {
+    assert_fenced(log, old, &[message(5, 1)], new.epoch()).await;
+    assert_eq!(put_as(log, new, &[message(5, 1)]).await, [Put::Written]);
+}
+
 #[tokio::test(start_paused = true)]
-async fn failed_takeover_can_be_repeated() {
+async fn takeover_repeats_a_failed_request() {
     for number in 0.. {
         for event in [Event::Lost, Event::Unanswered] {
             let (log, client, old) = logged().await;
             let disturbed = Disturbed::new(&client, number, event);
-            let failed = disturbed.log.resume_call(old.call_id()).await;
+            let (manager, writer) = resume(&disturbed.log, old.call_id()).await.unwrap();
             if !disturbed.has_happened() {
-                return;
+                return assert!(number > 8, "{number} requests");
             }
-            assert!(failed.unwrap_err().is_retryable());
+            assert_eq!((manager.records(), writer.lease().epoch()), (begun(), 2), "request {number}");
+            assert_taken_over(&log, &old, writer.lease()).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_takeover_can_be_repeated() {
+    // Shorter than the wait before a retry.
+    let timeout = Duration::from_millis(20);
+    for number in 0.. {
+        for event in [Event::Lost, Event::Unanswered] {
+            let (log, client, old) = logged().await;
+            let disturbed = Disturbed::new(&client, number, event);
+            let failed = resume_within(&disturbed.log, old.call_id(), timeout).await;
+            if !disturbed.has_happened() {
+                return assert!(number > 8, "{number} requests");
+            }
+            assert!(failed.unwrap_err().is_retryable(), "request {number}");
             // No record is lost in between.
             assert_eq!(read(&log, old.call_id()).await, begun());
-            let resumed = log.resume_call(old.call_id()).await.unwrap();
-            assert_eq!(resumed.records, begun());
-            assert_fenced(&log, &old, &[message(5, 1)], resumed.lease().unwrap().epoch()).await;
-            assert_eq!(put_as(&log, &resumed.lease().unwrap(), &[message(5, 1)]).await, [Put::Written]);
+            let (manager, writer) = resume(&log, old.call_id()).await.unwrap();
+            assert_eq!(manager.records(), begun());
+            assert_taken_over(&log, &old, writer.lease()).await;
         }
     }
 }
@@ -406,15 +433,15 @@ async fn takeover_costs_one_write_per_item_and_later_puts_cost_the_same() {
     assert_eq!((cost.requests, cost.write_units as u32), (86, 86));
 
     let before = log.cost();
-    let resumed = log.resume_call(&call_id).await.unwrap();
+    let (_, writer) = resume(&log, &call_id).await.unwrap();
     let cost = cost_of(before);
-    // A read and two writes of the header, each in the table and in the index; a query; 86 items; fences after 78 and 79 and for the
-    // next message.
-    assert_eq!((cost.requests, cost.write_units as u32), (1 + 2 + 1 + 86 + 3, 2 * 2 + 86 + 3), "{cost}");
+    // Two queries; two writes of the header, each in the table and in the index; 86 items; fences after 78 and 79 and
+    // for the next message.
+    assert_eq!((cost.requests, cost.write_units as u32), (2 + 2 + 86 + 3, 2 * 2 + 86 + 3), "{cost}");
     assert!(cost.read_units < 10.0, "{cost}");
-    for lease in [resumed.lease().unwrap(), old] {
+    for lease in [writer.lease(), &old] {
         let before = log.cost();
-        let put = log.put_record(&lease, &message(80, 1)).await.unwrap();
+        let put = log.put_record(lease, &message(80, 1)).await.unwrap();
         let cost = cost_of(before);
         assert_eq!((put, cost.requests, cost.write_units as u32), (Put::Written, 1, 1));
     }
@@ -422,63 +449,25 @@ async fn takeover_costs_one_write_per_item_and_later_puts_cost_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn hold_before_each_request_of_a_takeover_is_kept() {
-    for by_writer in [false, true] {
-        for number in 0.. {
-            let (log, client) = log_and_client().await;
-            let old = open(&log, &header("CA1", START_MS).with_expires_at(9_999_999_999)).await;
-            put_as(&log, &old, &begun()).await;
-            let (holder, call_id) = (log.clone(), old.call_id().clone());
-            let event = Event::Before(Box::pin(async move {
-                holder.change_call(&call_id, &CallChange::Hold).await.unwrap();
-            }));
-            let disturbed = Disturbed::new(&client, number, event);
-            let lease = if by_writer {
-                let (writer, task) = LogWriter::new(Arc::new(disturbed.log.clone()), WriterSettings::default());
-                tokio::spawn(task);
-                let (_, call) = writer.resume::<PlainMessage>(old.call_id(), Duration::from_secs(30)).await.unwrap();
-                call.lease().clone()
-            } else {
-                match disturbed.log.resume_call(old.call_id()).await {
-                    Ok(resumed) => resumed.lease().unwrap(),
-                    Err(error) => {
-                        assert!(number == 1 && error.is_retryable(), "{error} before request {number}");
-                        log.resume_call(old.call_id()).await.unwrap().lease().unwrap()
-                    }
-                }
-            };
-            if !disturbed.has_happened() {
-                assert!(number > 8, "{number} requests");
-                break;
-            }
-            let call = log.read_call(old.call_id()).await.unwrap();
-            assert!(call.header.unwrap().is_held(), "before request {number}");
-            assert_eq!(call.records, begun());
-            let expires = items(&client).await.iter().any(|item| item.contains_key("expires_at"));
-            assert!(!expires, "an item of a held call expires, before request {number}");
-            assert_fenced(&log, &old, &[message(5, 1)], lease.epoch()).await;
-            assert_eq!(put_as(&log, &lease, &[message(5, 1)]).await, [Put::Written]);
+    for number in 0.. {
+        let (log, client) = log_and_client().await;
+        let old = open(&log, &header("CA1", START_MS).with_expires_at(9_999_999_999)).await;
+        put_as(&log, &old, &begun()).await;
+        let (holder, call_id) = (log.clone(), old.call_id().clone());
+        let event = Event::Before(Box::pin(async move {
+            holder.change_call(&call_id, &CallChange::Hold).await.unwrap();
+        }));
+        let disturbed = Disturbed::new(&client, number, event);
+        let (manager, writer) = resume(&disturbed.log, old.call_id()).await.unwrap();
+        if !disturbed.has_happened() {
+            assert!(number > 8, "{number} requests");
+            break;
         }
+        let call = log.read_call(old.call_id()).await.unwrap();
+        assert!(call.header.unwrap().is_held(), "before request {number}");
+        assert_eq!((call.records, manager.records()), (begun(), begun()));
+        let expires = items(&client).await.iter().any(|item| item.contains_key("expires_at"));
+        assert!(!expires, "an item of a held call expires, before request {number}");
+        assert_taken_over(&log, &old, writer.lease()).await;
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn takeover_at_once_respects_a_candidate_until_it_is_silent() {
-    let (log, client, old) = logged().await;
-    // The candidate waits at a stamp, and shows that it is alive.
-    let disturbed = Disturbed::new(&client, 4, Event::Before(Box::pin(tokio::time::sleep(Duration::from_secs(600)))));
-    let (writer, task) = LogWriter::new(Arc::new(disturbed.log.clone()), WriterSettings::default());
-    tokio::spawn(task);
-    let call_id = old.call_id().clone();
-    let candidate = tokio::spawn(async move {
-        drop(writer.resume::<PlainMessage>(&call_id, Duration::from_secs(3_600)).await);
-    });
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert!(disturbed.has_happened());
-    for _ in 0..3 {
-        let error = log.resume_call(old.call_id()).await.unwrap_err();
-        assert!(error.is_retryable() && error.to_string().contains("another process is taking it over"), "{error}");
-    }
-    candidate.abort();
-    let resumed = log.resume_call(old.call_id()).await.unwrap();
-    assert_eq!((resumed.records, resumed.header.unwrap().epoch()), (begun(), 3));
 }

@@ -8,6 +8,8 @@ mod convergence;
 mod failures;
 mod input;
 mod log;
+#[path = "../call_log/resumed.rs"]
+mod resumed;
 mod spans;
 mod strategy;
 mod table;

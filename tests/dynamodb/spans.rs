@@ -6,6 +6,7 @@ use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, LogErrorKind, Put, Span, WriterLease};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
+use super::resumed::resume;
 use super::{call, lease, log_in, message};
 
 fn span(first: u32, last: u32) -> Span {
@@ -139,9 +140,9 @@ async fn takeover_stamps_spans_and_fences_no_message_in_them() {
     let (log, client) = opened().await;
     let old = lease("CA1");
     put(&log, &old, span(0, 2), &[0, 1, 2].map(|seq| message(seq, 1, "words"))).await;
-    let resumed = log.resume_call(&call("CA1")).await.unwrap();
-    assert_eq!(resumed.records.len(), 3);
-    let new = WriterLease::from(resumed.header.as_ref().unwrap());
+    let (manager, writer) = resume(&log, &call("CA1")).await.unwrap();
+    assert_eq!(manager.records().len(), 3);
+    let new = writer.lease();
     let fences = ["MSG#00000000#SUM#0001", "MSG#00000001#SUM#0001", "MSG#00000002#SUM#0001", "MSG#00000003"];
     let mut expected = named(&fences.map(|fence| (fence, "fence")));
     expected.insert(0, ("MSG#00000000".to_owned(), "span".to_owned()));
@@ -151,8 +152,8 @@ async fn takeover_stamps_spans_and_fences_no_message_in_them() {
     assert_eq!(put(&log, &old, span(0, 2), &[message(1, 2, "late")]).await, [fenced]);
     assert_eq!(put(&log, &old, span(3, 4), &[3, 4].map(|seq| message(seq, 1, "late"))).await, [fenced; 2]);
     // The new writer changes the old span and follows it.
-    assert_eq!(put(&log, &new, span(0, 2), &[message(1, 2, "changed")]).await, [WRITTEN]);
-    assert_eq!(put(&log, &new, span(3, 4), &[3, 4].map(|seq| message(seq, 1, "new"))).await, [WRITTEN; 2]);
+    assert_eq!(put(&log, new, span(0, 2), &[message(1, 2, "changed")]).await, [WRITTEN]);
+    assert_eq!(put(&log, new, span(3, 4), &[3, 4].map(|seq| message(seq, 1, "new"))).await, [WRITTEN; 2]);
     assert_eq!(texts(&log).await, ["words", "changed", "words", "new", "new"]);
 }
 
@@ -161,18 +162,18 @@ async fn late_span_of_an_old_writer_is_replaced_and_not_merged() {
     let (log, _) = opened().await;
     let old = lease("CA1");
     put(&log, &old, span(0, 0), &[message(0, 1, "words")]).await;
-    let resumed = log.resume_call(&call("CA1")).await.unwrap();
-    let new = WriterLease::from(resumed.header.as_ref().unwrap());
+    let (_, writer) = resume(&log, &call("CA1")).await.unwrap();
+    let new = writer.lease();
     // Out of order, after the fence.
     assert_eq!(put(&log, &old, span(2, 4), &[2, 3, 4].map(|seq| message(seq, 7, "late"))).await, [WRITTEN; 3]);
     assert_eq!(texts(&log).await, ["words"]);
     // A change does not bring the late span back.
-    assert_eq!(put(&log, &new, span(2, 4), &[message(3, 8, "changed")]).await, [CONFLICT]);
-    put(&log, &new, span(1, 1), &[message(1, 1, "new")]).await;
-    assert_eq!(put(&log, &new, span(2, 3), &[2, 3].map(|seq| message(seq, 1, "new"))).await, [WRITTEN; 2]);
+    assert_eq!(put(&log, new, span(2, 4), &[message(3, 8, "changed")]).await, [CONFLICT]);
+    put(&log, new, span(1, 1), &[message(1, 1, "new")]).await;
+    assert_eq!(put(&log, new, span(2, 3), &[2, 3].map(|seq| message(seq, 1, "new"))).await, [WRITTEN; 2]);
     assert_eq!(texts(&log).await, ["words", "new", "new", "new"]);
     // A second takeover reads the same.
-    assert_eq!(log.resume_call(&call("CA1")).await.unwrap().records.len(), 4);
+    assert_eq!(resume(&log, &call("CA1")).await.unwrap().0.records().len(), 4);
 }
 
 #[tokio::test]

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallQuery, Day, LogError, LogErrorKind, MemoryLog, WriterLease,
-};
+use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Day, LogError, LogErrorKind, MemoryLog, WriterLease};
 use verbale::testing::{FaultyLog, LogFault};
 use verbale::{MessagesManager, PlainMessage};
+
+use super::resumed::resume;
 
 const START_MS: i64 = 1_744_815_823_058;
 const DELAY: Duration = Duration::from_millis(250);
@@ -83,16 +83,17 @@ async fn script_decides_on_each_operation() {
 #[tokio::test]
 async fn log_without_faults_passes_everything_on() {
     let counts = Counts::default();
-    let log = FaultyLog::new(MemoryLog::default(), counted(&counts, |_, _, _| None));
+    let log = Arc::new(FaultyLog::new(MemoryLog::default(), counted(&counts, |_, _, _| None)));
     let header = header("CA1");
     log.open_call(&header).await.unwrap();
     let page = log.list_calls(&CallQuery::of_day(Day::of_ms(START_MS))).await.unwrap();
     assert_eq!(page.calls, std::slice::from_ref(&header));
-    let resumed = log.resume_call(header.call_id()).await.unwrap();
-    assert!(resumed.header.is_some());
-    log.change_call(header.call_id(), &CallChange::Resume).await.unwrap();
+    assert_eq!(resume(&log, header.call_id()).await.unwrap().1.lease().epoch(), 2);
+    assert_eq!(log.read_header(header.call_id()).await.unwrap().map(|header| header.epoch()), Some(2));
     log.erase_call(header.call_id()).await.unwrap();
     assert_eq!(log.read_header(header.call_id()).await.unwrap_err().kind(), LogErrorKind::Erased);
-    let methods = ["change_call", "erase_call", "list_calls", "open_call", "read_header", "resume_call"];
-    assert_eq!(*counts.lock().unwrap(), methods.map(|method| (method.to_owned(), 1)).into());
+    // A takeover reads the call, commits, fences and serves.
+    let once = ["erase_call", "fence_call", "list_calls", "open_call", "read_call"].map(|method| (method, 1));
+    let expected = once.into_iter().chain([("change_call", 2), ("read_header", 2)]);
+    assert_eq!(*counts.lock().unwrap(), expected.map(|(method, count)| (method.to_owned(), count)).collect());
 }

@@ -9,6 +9,8 @@ mod faults;
 mod inside;
 mod log;
 mod model;
+#[path = "../call_log/resumed.rs"]
+mod resumed;
 mod timing;
 mod validation;
 

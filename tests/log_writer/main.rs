@@ -7,4 +7,6 @@
 mod cases;
 mod edges;
 mod letters;
+#[path = "../call_log/resumed.rs"]
+mod resumed;
 mod spans;

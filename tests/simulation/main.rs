@@ -15,6 +15,8 @@ mod history;
 mod letters;
 mod limits;
 mod repetition;
+#[path = "../call_log/resumed.rs"]
+mod resumed;
 mod seeds;
 mod spans;
 #[path = "../call_log/support.rs"]
@@ -57,5 +59,5 @@ async fn log_over_a_slow_fake_keeps_the_contract() {
 #[test]
 fn log_over_the_fake_follows_the_model() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    history::check(96, &runtime.block_on(log(FaultPlan::none())).1);
+    history::check(96, runtime.block_on(log(FaultPlan::none())).1);
 }

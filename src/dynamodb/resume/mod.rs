@@ -80,77 +80,20 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::change::not_live;
 use super::read::logged;
 use super::table_client::Written;
-use super::{DynamoLog, Item, header, item, names};
-use crate::log::silence::uncontended;
-use crate::log::{
-    CallEnd, CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, Tenure, TenureChange, TenureStep, WriterLease,
-};
+use super::{DynamoLog, header, item, names};
+use crate::log::{CallHeader, CallId, LogError, LoggedCall, Nonce, Refused, TenureChange, TenureStep, WriterLease};
 use fencing::{Fenced, Fencing};
 
-/// A call whose older writers are fenced.
-pub(super) struct TakenOver {
-    pub header: CallHeader,
-    /// How the call had ended. No older writer can change this any more.
-    ended: Option<CallEnd>,
-    items: Vec<Item>,
-}
-
 impl DynamoLog {
-    /// Takes a call over at once and returns it. No older writer can change the returned records or add to them. See
-    /// [`resume_call`](crate::log::CallLog::resume_call).
+    /// Fences the older writers for a candidate, and returns the call; see
+    /// [`fence_call`](crate::log::CallLog::fence_call).
     ///
-    /// Takes a read and two writes of the header. Each pass takes a consistent read of the call, a write of each message
-    /// and summary, and a write of one unit for each fence: one after each message that no summary covers, one for the
-    /// next message, and one for each that is missing. Eight requests run at a time. Each time the older writer writes
-    /// during a pass, another pass follows.
+    /// Each pass takes a consistent read of the call, a write of each message and summary, and a write of one unit for
+    /// each fence: one after each message that no summary covers, one for the next message, and one for each that is
+    /// missing. Eight requests run at a time. Each time the older writer writes during a pass, another pass follows.
     ///
-    /// Returns an error if the call was never opened, has expired or was erased, if another process takes it over at the
-    /// same time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again
-    /// if the error is [retryable](LogError::is_retryable). After an error the older writer can take the call back.
-    pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
-        let taken = self.take_over(call_id).await?;
-        let call = logged(Some(taken.header), taken.items)?;
-        Ok(LoggedCall { ended: taken.ended, ..call })
-    }
-
-    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, LogError> {
-        let seen = uncontended(self, call_id).await?;
-        let candidate = self.change_tenure(call_id, &seen.tenure().change(TenureStep::Commit, Nonce::random())).await?;
-        let taken = async {
-            let Fenced { items, .. } = Fencing { log: self, call_id, epoch: candidate.epoch() }.run().await?;
-            let ended = candidate.call_end().cloned();
-            let header = self.step_of_candidate(call_id, candidate.tenure(), TenureStep::Serve).await?;
-            Ok(TakenOver { header, ended, items })
-        };
-        let taken = taken.await;
-        if taken.is_err() {
-            // If this fails as well, the older writer takes the call back once this candidate has been silent.
-            let _ = self.step_of_candidate(call_id, candidate.tenure(), TenureStep::GiveUp).await;
-        }
-        taken
-    }
-
-    /// Makes a step of a candidate. If a hold has changed the nonce meanwhile, the step uses the new nonce.
-    async fn step_of_candidate(
-        &self,
-        call_id: &CallId,
-        candidate: Tenure,
-        step: TenureStep,
-    ) -> Result<CallHeader, LogError> {
-        match self.change_tenure(call_id, &candidate.change(step, Nonce::random())).await {
-            Err(error) if error.is_retryable() => {
-                let now = self.live_header(call_id).await?.tenure();
-                let is_still_candidate = now.epoch == candidate.epoch && now.is_contended;
-                if !is_still_candidate || now.nonce == candidate.nonce {
-                    return Err(error);
-                }
-                self.change_tenure(call_id, &now.change(step, Nonce::random())).await
-            }
-            made => made,
-        }
-    }
-
-    /// Fences the older writers for a candidate; see [`fence_call`](crate::log::CallLog::fence_call).
+    /// Returns an error if the call was never opened, has expired or was erased, if another process has taken a higher
+    /// epoch, if the older writer wrote during every pass, or if an item has an unknown schema version.
     pub(super) async fn fence(&self, lease: &WriterLease) -> Result<LoggedCall, LogError> {
         let Fenced { header, items } =
             Fencing { log: self, call_id: lease.call_id(), epoch: lease.epoch() }.run().await?;

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use serde_json::json;
 
 use super::*;
-use crate::log::{CallEnd, LogErrorKind, Tenant};
+use crate::log::{CallEnd, LogErrorKind, Nonce, Tenant, TenureStep};
 use crate::message::Position;
 
 fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
@@ -61,7 +61,12 @@ fn last_header_counts_and_minimal_headers_are_read() {
     fs::write(log.path(&call()), old).unwrap();
     let opened = CallHeader::new(call(), 7).unwrap();
     assert_eq!(ready(log.open_call(&opened)).unwrap(), Put::Kept);
-    let lease = ready(log.resume_call(&call())).unwrap().lease().unwrap();
+    let mut taken = opened.clone();
+    for (step, nonce) in [(TenureStep::Commit, Nonce(1)), (TenureStep::Serve, Nonce(2))] {
+        let step = CallChange::Takeover(taken.tenure().change(step, nonce));
+        taken = ready(log.change_call(&call(), &step)).unwrap();
+    }
+    let lease = WriterLease::from(&taken);
     let call_end = CallEnd::new(9, "hangup", 2, 1).unwrap();
     for change in [CallChange::Close { lease, call_end }, CallChange::Hold, CallChange::Hold] {
         ready(log.change_call(&call(), &change)).unwrap();
@@ -70,7 +75,8 @@ fn last_header_counts_and_minimal_headers_are_read() {
     let ended = r#","ended":{"at":9,"reason":"hangup","messages":2,"summaries":1}"#;
     let of_nonce = |nonce: &str, state: &str| header(&format!(",\"nonce\":\"{nonce}\"{state}"));
     let held = format!("{ended},\"held\":true");
-    let expected = [old.to_owned(), of_nonce("1", ""), of_nonce("2", ended), of_nonce("3", &held)];
+    let taking = header(",\"fenced\":1,\"nonce\":\"1\",\"taking\":true");
+    let expected = [old.to_owned(), taking, of_nonce("2", ""), of_nonce("3", ended), of_nonce("4", &held)];
     assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), expected.concat());
 
     let listed = ready(log.list_calls(&CallQuery::of_day(opened.day()))).unwrap().calls;

@@ -64,6 +64,8 @@ use flush::{Reply, reply_by};
 use shared::{CallShared, Command, Commands, Shared};
 use spans::Spans;
 use takeover::Watches;
+#[cfg(feature = "testing")]
+pub(crate) use takeover::take_over;
 use unstored::{NO_ANSWER, Part, error_chain};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
@@ -161,9 +163,11 @@ impl LogWriter {
     /// reason. A message that was left out keeps its number. [`retry_dead_letter`](Self::retry_dead_letter) can store a
     /// dead letter at its position. [`CallWriter::ended`] returns how the call had ended.
     ///
-    /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if
-    /// spooled records could not be stored in time, and [`Fenced`](LogErrorKind::Fenced) if another process resumed the
-    /// call at the same time.
+    /// Returns [`NotOpened`](LogErrorKind::NotOpened) if the call was never opened or has expired,
+    /// [`Erased`](LogErrorKind::Erased) if it was erased, [`Fenced`](LogErrorKind::Fenced) if another process resumed
+    /// it at the same time, or the error of a log that failed. The error is [retryable](LogError::is_retryable) if
+    /// spooled records could not be stored in time, if the log did not answer in time, if the writer of the call is
+    /// alive, or if another process is taking the call over.
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,

@@ -4,7 +4,7 @@ use super::support::{
     assert_pages, call, calls_of, change, close, day, header, message, open, put_as, read_call, tenant,
 };
 use crate::clock::{Clock, ManualClock};
-use crate::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, LogErrorKind, Put, WriterLease};
+use crate::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, LogErrorKind, Put, WriterLease, take_over};
 use crate::message::{Map, Value};
 
 /// Each rule uses numbers of its own.
@@ -72,11 +72,14 @@ pub(super) async fn changes_keep_caller_and_attributes(log: &dyn CallLog) {
     for other in others {
         assert_eq!(log.open_call(&other).await.unwrap_err().kind(), LogErrorKind::Conflict);
     }
-    let resumed = log.resume_call(&call("attributes")).await.unwrap();
-    assert_same(resumed.header.as_ref().unwrap(), &opened);
-    let lease: WriterLease = resumed.lease().unwrap();
-    for changed in [CallChange::Hold, close(&lease, "hangup"), CallChange::Resume, CallChange::Release] {
-        let changed = change(log, &lease, changed).await;
+    let taken = take_over(log, &call("attributes")).await.unwrap().header.unwrap();
+    let lease = WriterLease::from(&taken);
+    let changes = [CallChange::Hold, close(&lease, "hangup"), CallChange::Release];
+    for changed in [None].into_iter().chain(changes.map(Some)) {
+        let changed = match changed {
+            Some(changed) => change(log, &lease, changed).await,
+            None => taken.clone(),
+        };
         assert_same(&changed, &opened);
         assert_eq!(read_call(log, lease.call_id()).await.header, Some(changed.clone()));
         let by_caller = CallQuery::of_caller(Some(tenant("A bank")), mine.clone());

@@ -5,11 +5,18 @@ use super::support::{
     put_as, read, read_call, summary,
 };
 use crate::clock::{Clock, ManualClock};
-use crate::log::{CallChange, CallEnd, CallHeader, CallLog, LogErrorKind, LoggedCall, WriterLease};
+use crate::log::{
+    CallChange, CallEnd, CallHeader, CallLog, LogErrorKind, LoggedCall, Nonce, Tenure, TenureStep, WriterLease,
+    take_over,
+};
+
+/// The first step of a takeover of a call that was just opened.
+fn commit() -> CallChange {
+    CallChange::Takeover(Tenure::default().change(TenureStep::Commit, Nonce(1)))
+}
 
 pub(super) async fn unopened_or_erased_call_cannot_be_changed(log: &dyn CallLog) {
-    let changes =
-        |lease: &WriterLease| [CallChange::Resume, close(lease, "hangup"), CallChange::Hold, CallChange::Release];
+    let changes = |lease: &WriterLease| [commit(), close(lease, "hangup"), CallChange::Hold, CallChange::Release];
     let [unknown, unopened, erased] = ["unknown", "unopened", "erased for good"].map(call);
     put(log, &unopened, &[message(0, 1)]).await;
     for call_id in [&unknown, &unopened] {
@@ -18,7 +25,7 @@ pub(super) async fn unopened_or_erased_call_cannot_be_changed(log: &dyn CallLog)
             assert_eq!(error.kind(), LogErrorKind::NotOpened, "{error:?}");
             assert!(error.to_string().contains(call_id.as_str()), "{error}");
         }
-        let error = log.resume_call(call_id).await.unwrap_err();
+        let error = take_over(log, call_id).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::NotOpened, "{error:?}");
     }
     assert_eq!(read_call(log, &unknown).await, LoggedCall::default());
@@ -26,7 +33,7 @@ pub(super) async fn unopened_or_erased_call_cannot_be_changed(log: &dyn CallLog)
 
     let lease = open(log, &header("erased for good", day(53).0)).await;
     put_as(log, &lease, &[message(0, 1), summary(0, 1), message(1, 1)]).await;
-    let resumed = log.resume_call(&erased).await.unwrap().lease().unwrap();
+    let resumed = take_over(log, &erased).await.unwrap().lease().unwrap();
     log.erase_call(&erased).await.unwrap();
     for change in changes(&lease) {
         let error = log.change_call(&erased, &change).await.unwrap_err();
@@ -68,7 +75,7 @@ pub(super) async fn call_ends_once(log: &dyn CallLog) {
         assert_eq!(change(log, &lease, later(messages, summaries)).await, ended);
     }
 
-    let resumed = log.resume_call(lease.call_id()).await.unwrap();
+    let resumed = take_over(log, lease.call_id()).await.unwrap();
     assert_eq!(resumed.header.as_ref().unwrap().call_end(), None);
     assert_eq!(resumed.ended.as_ref().map(|ended| (ended.messages, ended.summaries)), Some((7, 3)));
     let again = resumed.lease().unwrap();
@@ -129,15 +136,15 @@ pub(super) async fn expired_call_is_gone(log: &dyn CallLog, clock: &ManualClock)
     clock.advance(1);
     assert_eq!(calls_of(log, &query).await, vec![later.clone()]);
     assert!(read_call(log, soon.call_id()).await.is_empty());
-    assert_eq!(log.resume_call(soon.call_id()).await.unwrap_err().kind(), LogErrorKind::NotOpened);
-    for change in [CallChange::Resume, close(&leases[0], "hangup"), CallChange::Hold, CallChange::Release] {
+    assert_eq!(take_over(log, soon.call_id()).await.unwrap_err().kind(), LogErrorKind::NotOpened);
+    for change in [commit(), close(&leases[0], "hangup"), CallChange::Hold, CallChange::Release] {
         let error = log.change_call(soon.call_id(), &change).await.unwrap_err();
         assert_eq!(error.kind(), LogErrorKind::NotOpened, "{error:?}");
     }
     log.erase_call(soon.call_id()).await.unwrap();
 
     // Records of later writers expire with the call.
-    let resumed = log.resume_call(later.call_id()).await.unwrap().lease().unwrap();
+    let resumed = take_over(log, later.call_id()).await.unwrap().lease().unwrap();
     assert_eq!(resumed.expires_at_s(), later.expires_at_s());
     put_as(log, &resumed, &[message(2, 1)]).await;
     assert_eq!(read(log, later.call_id()).await.len(), 3);
@@ -161,7 +168,7 @@ pub(super) async fn held_call_does_not_expire(log: &dyn CallLog, clock: &ManualC
     let all = [message(0, 1), summary(0, 1), message(1, 1)];
     assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(held), all.to_vec()));
 
-    let resumed = log.resume_call(lease.call_id()).await.unwrap();
+    let resumed = take_over(log, lease.call_id()).await.unwrap();
     assert_eq!(resumed.records, all);
     let new = resumed.lease().unwrap();
     assert_eq!((new.epoch(), new.expires_at_s()), (2, None));

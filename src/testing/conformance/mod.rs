@@ -29,7 +29,7 @@ use crate::log::CallLog;
 ///
 /// `make_log` returns a log that reads the time from the given clock. It is called once for each rule. All its logs may
 /// share one store, if the store is empty at first: each rule uses calls and days of its own. The rules need about 700
-/// requests and no real time.
+/// requests and a tokio runtime with timers. They take no real time.
 ///
 /// ```
 /// use verbale::log::MemoryLog;

@@ -2,7 +2,7 @@
 
 use super::support::{assert_erased, day, header, message, open, put_as, read, summary};
 use crate::Record;
-use crate::log::{CallLog, LogErrorKind, Put, Span, WriterLease};
+use crate::log::{CallLog, LogErrorKind, Put, Span, WriterLease, take_over};
 
 async fn put_span(log: &dyn CallLog, lease: &WriterLease, span: Span, records: &[Record]) -> Vec<Option<Put>> {
     let put = log.put_span(lease, span, records).await.unwrap();
@@ -56,7 +56,7 @@ pub(super) async fn span_of_an_older_writer_is_refused(log: &dyn CallLog) {
     let old = open(log, &header("span of an older writer", day(73).0)).await;
     let stored = [message(0, 1), message(1, 1)];
     put_span(log, &old, span(0, 1), &stored).await;
-    let resumed = log.resume_call(old.call_id()).await.unwrap();
+    let resumed = take_over(log, old.call_id()).await.unwrap();
     assert_eq!(resumed.records, stored);
     let new = resumed.lease().unwrap();
     for (late, records) in [(span(0, 1), vec![message(1, 9)]), (span(2, 3), vec![message(2, 1), message(3, 1)])] {

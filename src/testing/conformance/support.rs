@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::log::{
     CallChange, CallEnd, CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogErrorKind, LoggedCall, Put,
-    Tenant, WriterLease,
+    Tenant, WriterLease, take_over,
 };
 use crate::{MessageId, Record};
 
@@ -94,7 +94,7 @@ pub(super) async fn assert_erased(log: &dyn CallLog, call_id: &CallId) {
     for error in [
         log.read_call(call_id).await.unwrap_err(),
         log.read_header(call_id).await.unwrap_err(),
-        log.resume_call(call_id).await.unwrap_err(),
+        take_over(log, call_id).await.unwrap_err(),
     ] {
         assert!(error.kind() == LogErrorKind::Erased && !error.is_retryable(), "{error:?}");
         assert!(error.to_string().contains(call_id.as_str()), "{error}");

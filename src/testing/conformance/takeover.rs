@@ -5,7 +5,7 @@ use super::support::{
 };
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Nonce, Put, Tenure, TenureStep,
-    WriterLease,
+    WriterLease, take_over,
 };
 use crate::{LastMessage, MessagesManager, PlainMessage};
 
@@ -15,7 +15,7 @@ pub(super) async fn older_writer_is_refused(log: &dyn CallLog) {
     let stored = [message(0, 1), message(1, 1), summary(1, 1), message(2, 2), message(3, 1)];
     put_as(log, &old, &stored).await;
 
-    let LoggedCall { header, records, .. } = log.resume_call(old.call_id()).await.unwrap();
+    let LoggedCall { header, records, .. } = take_over(log, old.call_id()).await.unwrap();
     let header = header.unwrap();
     assert_eq!((header.epoch(), header.is_opened_as(&opened)), (2, true));
     assert_eq!(records, stored);
@@ -48,7 +48,7 @@ pub(super) async fn each_writer_has_its_own_epoch(log: &dyn CallLog) {
         for seq in 0..4 {
             let lease = leases.last().unwrap();
             put_as(log, lease, &[message(seq, 1)]).await;
-            leases.push(log.resume_call(lease.call_id()).await.unwrap().lease().unwrap());
+            leases.push(take_over(log, lease.call_id()).await.unwrap().lease().unwrap());
         }
         leases
     };
@@ -72,7 +72,7 @@ pub(super) async fn conversation_continues_in_another_process(log: &dyn CallLog)
     manager.add_user("Hi").unwrap();
     manager.add_assistant("How can I help you?").unwrap();
     put_as(log, &old, &manager.changes(LastMessage::Include)).await;
-    let call = log.resume_call(old.call_id()).await.unwrap();
+    let call = take_over(log, old.call_id()).await.unwrap();
     let new = call.lease().unwrap();
     let mut resumed = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
     assert!(resumed == manager);
@@ -135,7 +135,7 @@ pub(super) async fn writer_takes_its_call_back(log: &dyn CallLog) {
         assert_eq!(put_as(log, &new, &puts).await, if is_released { expected } else { [Put::Kept; 4] });
         assert_eq!(read(log, call_id).await.len(), 5);
     }
-    assert_eq!(log.resume_call(call_id).await.unwrap().records.len(), 5);
+    assert_eq!(take_over(log, call_id).await.unwrap().records.len(), 5);
 }
 
 pub(super) async fn step_with_a_lost_answer_is_repeated(log: &dyn CallLog) {
@@ -165,8 +165,12 @@ pub(super) async fn step_with_a_lost_answer_is_repeated(log: &dyn CallLog) {
 pub(super) async fn every_write_of_the_header_changes_its_nonce(log: &dyn CallLog) {
     let lease = open(log, &header("nonces", day(60).0)).await;
     let mut seen = vec![tenure(log, lease.call_id()).await];
-    for changed in [CallChange::Hold, CallChange::Release, close(&lease, "hangup"), CallChange::Resume] {
-        change(log, &lease, changed).await;
+    let changes = [CallChange::Hold, CallChange::Release, close(&lease, "hangup")];
+    for changed in changes.map(Some).into_iter().chain([None]) {
+        match changed {
+            Some(changed) => drop(change(log, &lease, changed).await),
+            None => drop(take_over(log, lease.call_id()).await.unwrap()),
+        }
         let now = tenure(log, lease.call_id()).await;
         for earlier in &seen {
             // A candidate that has read an earlier header does not commit.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::letters::take_dead_letters;
+use crate::resumed::resume;
 use faulty::{Faulty, Next};
 use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallQuery, CallWriter, Durability, LogErrorKind, LogWriter, MemoryLog,
@@ -457,9 +458,8 @@ async fn waiting_records_of_an_older_writer_become_dead_letters() {
 
     // The writer's own `resume` would store the spooled record first.
     log.always(&call_id("CA1"), Next::Go);
-    let resumed = log.resume_call(&call_id("CA1")).await.unwrap();
-    let mut restored = Manager::restore(resumed.records.clone()).unwrap();
-    let other = writer.call(resumed.lease().unwrap());
+    let (mut restored, next) = resume(&log, &call_id("CA1")).await.unwrap();
+    let other = writer.call(next.lease().clone());
     restored.add_assistant("Good morning!").unwrap();
     other.submit(&mut restored, LastMessage::Include).unwrap();
     let unstored = writer.flush(SOON).await;

@@ -23,7 +23,7 @@ async fn finished_after_a_takeover(writer: &LogWriter, log: &Scripted) -> (CallW
     let mut manager = said(&["Hi", "Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
-    log.resume_call_beside(&ca1()).await;
+    log.take_over_beside(&ca1()).await;
     let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
     call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
     (call, call_end)

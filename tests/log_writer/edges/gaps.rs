@@ -21,7 +21,7 @@ async fn records_after_a_dead_letter_are_reported_after_a_takeover() {
     let mut manager = said(&["Hi", "Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1]));
-    log.resume_call_beside(&ca1()).await;
+    log.take_over_beside(&ca1()).await;
     say(&mut manager, &["Are you there?", "Yes."]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1, 2, 3]));
@@ -97,7 +97,7 @@ async fn restarted_writer_detects_that_it_has_lost_its_call() {
     let mut manager = said(&["Hi"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
-    log.resume_call_beside(&ca1()).await;
+    log.take_over_beside(&ca1()).await;
     say(&mut manager, &["Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert!(is_all_dead(&writer.flush(SOON).await, &manager, &[1]));

@@ -472,7 +472,7 @@ async fn newest_revision_of_a_fenced_call_is_the_dead_letter() {
     touch(&mut manager, START_MS);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    log.resume_call_beside(&ca1()).await;
+    log.take_over_beside(&ca1()).await;
     log.set(&ca1(), Mode::Go);
     sleep(LONG).await;
     memory.fail_after(None);

@@ -11,6 +11,8 @@ use verbale::log::{
     MemoryLog, Put, Span, WriterLease,
 };
 
+use crate::resumed::resume;
+
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
@@ -101,8 +103,8 @@ impl Scripted {
     }
 
     /// Takes a call over as another process, in any mode.
-    pub async fn resume_call_beside(&self, call_id: &CallId) {
-        self.log.change_call(call_id, &CallChange::Resume).await.unwrap();
+    pub async fn take_over_beside(&self, call_id: &CallId) {
+        resume(&self.log, call_id).await.unwrap();
     }
 
     pub fn take_over_after_header_read(&self, number: usize) {
@@ -219,7 +221,7 @@ impl CallLog for Scripted {
                 if self.erases.load(Ordering::Relaxed) {
                     self.log.erase_call(call_id).await.unwrap();
                 } else {
-                    self.resume_call_beside(call_id).await;
+                    self.take_over_beside(call_id).await;
                 }
             }
             header

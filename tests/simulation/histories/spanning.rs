@@ -116,10 +116,6 @@ impl CallLog for Spanning {
     fn fence_call<'a>(&'a self, lease: &'a WriterLease) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move { Ok(self.read(self.log.fence_call(lease).await?)) })
     }
-
-    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
-        self.log.resume_call(call_id)
-    }
 }
 
 /// Whether a message is in a span. A summary is in none.

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{LogWriter, unpoisoned};
+use super::{LogWriter, WriterSettings, unpoisoned};
 use crate::log::silence::Watch;
-use crate::log::{CallId, LogError, LoggedCall, Nonce};
+use crate::log::{CallId, CallLog, LogError, LoggedCall, Nonce};
 use candidate::CallTakeover;
 
 /// The maximum number of calls whose headers are watched at a time.
@@ -48,24 +48,34 @@ impl Watches {
 impl LogWriter {
     /// Takes a call over by the deadline, and returns it for its new writer.
     pub(super) async fn take_over(&self, call_id: &CallId, deadline: Instant) -> Result<LoggedCall, LogError> {
-        let takeover = CallTakeover {
-            log: &*self.log,
-            call_id,
-            settings: &self.settings,
-            watches: &self.watches,
-            commit: Mutex::default(),
-            candidate: Mutex::default(),
-            failure: Mutex::default(),
-        };
+        CallTakeover::new(&*self.log, call_id, &self.settings, &self.watches).run_by(deadline).await
+    }
+}
+
+/// Takes a call over without a writer, for the tests of a log. Needs a tokio runtime with timers, but waits only if a
+/// request fails or another process is taking the call over.
+#[cfg(feature = "testing")]
+pub(crate) async fn take_over(log: &dyn CallLog, call_id: &CallId) -> Result<LoggedCall, LogError> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    CallTakeover::new(log, call_id, &WriterSettings::default(), &Watches::default()).run_by(deadline).await
+}
+
+impl<'a> CallTakeover<'a> {
+    fn new(log: &'a dyn CallLog, call_id: &'a CallId, settings: &'a WriterSettings, watches: &'a Watches) -> Self {
+        let (commit, candidate, failure) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { log, call_id, settings, watches, commit, candidate, failure }
+    }
+
+    async fn run_by(&self, deadline: Instant) -> Result<LoggedCall, LogError> {
         let left = deadline.saturating_duration_since(Instant::now());
         let reserve = (left / 10).min(Duration::from_millis(500));
-        let taken = match timeout_at(deadline - reserve, takeover.run()).await {
+        let taken = match timeout_at(deadline - reserve, self.run()).await {
             Ok(taken) => taken,
-            Err(late) => Err(takeover.late(late)),
+            Err(late) => Err(self.late(late)),
         };
         if taken.is_err() {
             // If this fails as well, the writer takes its call back once this candidate has been silent.
-            let _ = timeout_at(deadline, takeover.give_up()).await;
+            let _ = timeout_at(deadline, self.give_up()).await;
         }
         taken
     }
