@@ -33,7 +33,7 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 ///   each other by them; roles, times and attributes; and other bytes. It cannot reach contents that are already in a
 ///   content store, so redact before contents are offloaded.
 ///
-/// The [kinds](super::Redaction::with_kind) of the redactions are reported in the record's
+/// The [kinds](super::Redaction::new) of the redactions are reported in the record's
 /// [metadata](crate::message::Metadata::redacted).
 ///
 /// Each message is redacted alone. A number that is spread over two messages is therefore not found, nor is a number
