@@ -45,8 +45,9 @@
 //! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open
 //!   speech. The reader of the reply gets nothing more.
 //! - The session estimates what the caller heard until the player reports it. Without a report that playback started,
-//!   it counts from when the first words were handed out. If all of the speech must have been played by the time of the
-//!   event, there is no barge-in.
+//!   it counts from when the first words were handed out. The estimate uses a [usual rate of
+//!   speech](CallSettings::with_speech_rate), or the rate of the speeches so far that were played to their end. If a speech
+//!   must be over by this estimate when the caller speaks, there is no barge-in.
 //! - After [`close`](CallSession::close) begins, the session ignores all events, except results of tools. It accepts
 //!   these only while `close` waits for running tools.
 //!

@@ -13,11 +13,12 @@ use crate::turn::SpeechId;
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Played {
-    /// The played words, from the word times of the speech synthesis.
+    /// The words that were played since the beginning of the speech, from the word times of the speech synthesis. A
+    /// speech is a whole reply, so these include the words of its earlier sentences and those before a tool call.
     ///
     /// They may also be a list of characters. White space, punctuation, case and accents may differ from the text, and
-    /// `$12` equals "twelve dollars". Each other difference moves the end of the heard text by about one word. Words
-    /// that are not the beginning of the speech count as [`Unknown`](Self::Unknown).
+    /// `$12` equals "twelve dollars". Each other difference moves the end of the heard text by about one word. If
+    /// less than half of the words match the beginning of the speech, they count as [`Unknown`](Self::Unknown).
     Words(String),
     /// The time that was played.
     For {

@@ -39,7 +39,8 @@ pub struct LoggedCall {
     /// The contents that could not be loaded, each with the message that refers to it. Everything else is complete. Only
     /// a log that [offloads](super::Offloading) has problems.
     pub problems: Vec<Problem>,
-    /// The records that are stored but cannot be read.
+    /// The records that are stored but cannot be read. [`restore`](Self::restore) also finds those that are missing, and
+    /// [`MessagesManager::left_out`](crate::MessagesManager::left_out) has all of them.
     pub left_out: Vec<LeftOut>,
     /// How the call had ended when it was read or resumed. Resuming a call removes the end from its header.
     pub ended: Option<CallEnd>,

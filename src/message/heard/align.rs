@@ -34,8 +34,8 @@ struct Path {
     similar: usize,
 }
 
-/// Returns the number of words in `said` that were spoken when those in `reported` were, or `None` if too few are
-/// similar.
+/// Returns the number of words in `said` that were spoken when those in `reported` were, or `None` if less than half of
+/// these are similar: then they are from elsewhere in the text, or from another one.
 ///
 /// A last word that was only begun does not count.
 pub(super) fn prefix(said: &[Unit<'_>], reported: &[Unit<'_>]) -> Option<usize> {
@@ -52,7 +52,7 @@ pub(super) fn prefix(said: &[Unit<'_>], reported: &[Unit<'_>]) -> Option<usize> 
         row = next_row(&row, index, *word, said_rest);
     }
     let (end, best) = row.iter().enumerate().min_by_key(|(_, path)| path.cost)?;
-    if (best.similar + equal) * 4 < reported.len() && reported.len() > 1 {
+    if (best.similar + equal) * 2 < reported.len() {
         return None;
     }
     let is_begun = |said: &Unit<'_>| said.text.len() > last.text.len() && said.text.starts_with(last.text);

@@ -60,7 +60,7 @@ impl Heard {
     ///
     /// The report may also be a list of characters. Case, accents, punctuation and white space are ignored, and `$12`
     /// equals "twelve dollars". Each word that differs moves the end of the prefix by about one word. Returns `None` if
-    /// too few words match.
+    /// less than half of the words match, such as words from the middle of the message.
     pub fn words(contents: &Contents, heard: &str) -> Option<Self> {
         said(contents).heard_as(heard).map(|bytes| Self::new(bytes, HeardSource::WordTiming))
     }
@@ -181,5 +181,19 @@ mod tests {
         assert_eq!(Heard::words(&contents, "You are"), None);
         // A word more is only a mismatch.
         assert_eq!(Heard::words(&contents, "I am fine, and you? Well").map(Heard::bytes), Some(18));
+    }
+
+    #[test]
+    fn words_from_the_middle_of_a_speech_are_unknown() {
+        let contents = Contents::from([
+            "One moment, I look it up.",
+            "You have twelve euros left. The last payment was on Monday in Milan. Shall I send you the list?",
+        ]);
+        for later in ["The last payment was", "on Monday in", "Shall I send", "You have twelve", "twelve", "the list"] {
+            assert_eq!(Heard::words(&contents, later), None, "{later}");
+        }
+        // Words before a tool call that were not reported are few in comparison.
+        let heard = Heard::words(&contents, "You have twelve euros left. The last payment was").unwrap();
+        assert!(cut(&contents, heard)[1].ends_with("The last payment was"));
     }
 }
