@@ -174,6 +174,6 @@ impl CallEar {
 /// doubtful one before it.
 fn is_doubtful(words: &Message, settings: &CallSettings) -> bool {
     let mut confidences = words.parts().filter_map(Part::confidence);
-    let least = settings.ask_to_repeat.as_ref().map(|(min_confidence, _)| *min_confidence);
-    least.is_some_and(|least| confidences.any(|confidence| (confidence.to_f64() as f32) < least))
+    let mut is_below = |least: f32| confidences.any(|confidence| (confidence.to_f64() as f32) < least);
+    settings.ask_to_repeat.as_ref().is_some_and(|(least, _)| is_below(*least))
 }

@@ -79,8 +79,8 @@ impl Reply {
 
     /// Returns the next sentence for a speech synthesis, or `None` after the last one. Cancel-safe.
     ///
-    /// A sentence includes the white space after it. The last sentence, and the last one before a tool call, have none:
-    /// add a space where you join sentences. This method skips calls of external tools; find them with
+    /// A sentence includes the white space after it. The last sentence, and the last one before a tool call, usually have
+    /// none: add a space where you join sentences. This method skips calls of external tools; find them with
     /// [`open_tool_calls`](crate::conversation::Conversation::open_tool_calls), or read [events](Self::next) instead.
     pub async fn next_sentence(&mut self) -> Option<String> {
         poll_fn(|context| self.poll_sentence(context)).await

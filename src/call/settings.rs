@@ -91,3 +91,17 @@ static APOLOGY: LazyLock<Text> =
 /// The caller must know that nothing happened. Otherwise they rely on the act.
 static NOT_DONE: LazyLock<Text> =
     LazyLock::new(|| "I am sorry, I could not do that, and nothing was changed. Please try again later.".into());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_sentences_blame_nobody() {
+        let CallSettings { apology, not_done, .. } = CallSettings::default();
+        insta::assert_snapshot!(format!("{}\n{}", apology.as_str(), not_done.as_str()), @"
+        I am sorry, something went wrong. Could you say that again, please?
+        I am sorry, I could not do that, and nothing was changed. Please try again later.
+        ");
+    }
+}

@@ -54,7 +54,7 @@ impl Table {
         let id = self.calls.get().to_string();
         self.runtime.block_on(async {
             self.log.put_record(&lease(&id), record).await.unwrap();
-            let [sort_key] = ["sk"].map(|name| to_item(&call(&id), record)[name].clone());
+            let sort_key = to_item(&call(&id), record)["sk"].clone();
             let get = self.client.get_item().table_name("verbale").key("sk", sort_key);
             let item = get.key("pk", AttributeValue::S(format!("CALL#{id}"))).send().await.unwrap().item.unwrap();
             (item, self.log.read_call(&call(&id)).await.unwrap().records.remove(0))

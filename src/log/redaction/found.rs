@@ -130,6 +130,12 @@ mod tests {
     }
 
     #[test]
+    fn redaction_that_leaves_nothing_keeps_its_kind() {
+        let left = found("Nadia", &[(0..5, "")]).visible_in("Nadia");
+        assert_eq!(left.0, [Redaction::new("name", 0..5, NOTHING_LEFT)]);
+    }
+
+    #[test]
     fn invalid_ranges_are_refused() {
         let text = "perché";
         #[expect(clippy::reversed_empty_ranges, reason = "a redactor may return it")]

@@ -147,7 +147,7 @@ schema!(Metadata, |generator| {
         "redacted": {
             "description": "The kinds of text that were removed before the message was stored, sorted.",
             "type": "array",
-            "items": {"type": "string", "examples": ["card", "email", "iban", "nationalId", "phone", "other"]},
+            "items": {"type": "string", "examples": ["card", "email", "iban", "nationalId", "phone", "name"]},
         },
         "aux": {
             "description": "Custom data.",
