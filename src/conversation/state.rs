@@ -27,6 +27,8 @@ pub(super) struct State {
     pub metrics: CallMetrics,
     pub attached: Attached,
     pub observer: Option<Arc<dyn Observer>>,
+    /// Events that the observer gets next, in their order.
+    unobserved: Vec<CallEvent>,
     /// The runtime for tasks; known after the first turn.
     pub runtime: Option<Handle>,
     /// The reason why the log refuses further changes.
@@ -64,6 +66,7 @@ impl State {
             metrics: CallMetrics::default(),
             attached: Attached::Nobody,
             observer: None,
+            unobserved: Vec::new(),
             runtime: None,
             not_logged: None,
             open_from: None,
@@ -185,24 +188,31 @@ impl Conversation {
         });
     }
 
-    fn report(&self, mut state: MutexGuard<'_, State>) {
-        if state.core.events.is_empty() {
+    /// Passes the new events on to the observer, in their order: whoever calls it also passes on what comes meanwhile,
+    /// from other threads or from the observer itself.
+    fn report<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        let State { core, metrics, observer, unobserved, .. } = &mut *state;
+        core.events.iter().for_each(|event| metrics.record(event));
+        let Some(observer) = observer.clone() else { return core.events.clear() };
+        unobserved.append(&mut core.events);
+        if core.is_observed || unobserved.is_empty() {
             return;
         }
-        let events = std::mem::take(&mut state.core.events);
-        for event in &events {
-            state.metrics.record(event);
-        }
-        let observer = state.observer.clone();
-        // An observer may use the conversation.
-        drop(state);
-        let Some(observer) = observer else { return };
-        for event in &events {
-            // A faulty observer must not abort a turn.
-            if catch_unwind(AssertUnwindSafe(|| observer.observe(self.id(), event))).is_err() {
-                tracing::error!(call_id = ?self.id(), "an observer panicked; the conversation continues");
+        state.core.is_observed = true;
+        while !state.unobserved.is_empty() {
+            let events = std::mem::take(&mut state.unobserved);
+            // An observer may use the conversation.
+            drop(state);
+            for event in &events {
+                // A faulty observer must not abort a turn.
+                if catch_unwind(AssertUnwindSafe(|| observer.observe(self.id(), event))).is_err() {
+                    tracing::error!(call_id = ?self.id(), "an observer panicked; the conversation continues");
+                }
             }
+            state = self.state();
         }
+        state.core.is_observed = false;
+        state.core.results.notify_waiters();
     }
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct Core {
     pub turn: Option<Box<Turn>>,
     /// Events that observers have not received yet.
     pub events: Vec<CallEvent>,
+    /// Whether an observer is being called. A turn waits for it, so that what follows from an event comes after it.
+    pub is_observed: bool,
     /// Whether to submit changes to the log.
     pub is_to_be_logged: bool,
     /// Whether the log must store the changes at once, because a tool that acts has ended.
@@ -161,6 +163,7 @@ impl Core {
             estimator: Calibrated::new(CharacterEstimator),
             turn: None,
             events: Vec::new(),
+            is_observed: false,
             is_to_be_logged: false,
             is_to_be_stored: false,
             may_summarize: false,

@@ -20,8 +20,9 @@ impl fmt::Display for SpeechId {
 
 /// Receives the events of a call as they happen.
 ///
-/// One observer may serve one call or all calls of a process. It may use the session or the conversation. It is called
-/// in the middle of a turn, so it must not block.
+/// One observer may serve one call or all calls of a process. It gets the events of a call one after the other, in their
+/// order, and the outcomes of tools before the words that follow from them. It may use the session or the conversation.
+/// It is called in the middle of a turn, so it must not block.
 pub trait Observer: Send + Sync {
     /// Receives an event of a call.
     fn observe(&self, call_id: &CallId, event: &CallEvent);

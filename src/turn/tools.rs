@@ -28,7 +28,7 @@ pub(super) async fn run_tools<H: Host>(host: &H, turn: SpeechId, calls: Vec<Tool
     loop {
         // Registered before the check, so that a result in between is not missed.
         let changed = results.notified();
-        if !host.with(|core| core.has_open(&ids)) {
+        if !host.with(|core| core.has_open(&ids) || core.is_observed) {
             return;
         }
         changed.await;

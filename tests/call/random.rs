@@ -19,7 +19,7 @@ use crate::seeded::Seeded;
 use crate::seeds;
 use crate::support::{START_MS, Scripted, Step, builder, pass, read};
 
-const SEQUENCES: u64 = 4_000;
+const SEQUENCES: u64 = 2_000;
 
 #[test]
 fn random_events_lose_no_words() {

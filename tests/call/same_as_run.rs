@@ -135,7 +135,7 @@ async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn call_and_runs_leave_the_same_log(answers in prop::collection::vec(answer(), 0..12), turns in 1_usize..8) {

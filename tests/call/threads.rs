@@ -1,7 +1,7 @@
 //! Use of a session from observers, tools and many threads, and after the end of its runtime.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -54,6 +54,33 @@ async fn observers_and_tools_may_use_the_session() {
     assert_eq!(asks.1.load(Ordering::SeqCst), 1);
     assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
     assert_eq!(read(call.reply().unwrap()).await.0, "It is done.");
+}
+
+/// An observer that takes its time for the outcome of a tool, and for nothing else.
+#[derive(Default)]
+struct Slow(Mutex<Vec<String>>);
+
+impl Observer for Slow {
+    fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
+        if let CallEvent::ToolFinished { id, .. } = event {
+            std::thread::sleep(Duration::from_millis(100));
+            self.0.lock().unwrap().push(id.to_string());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn observer_learns_of_outcomes_before_the_words_that_follow() {
+    let tools = [Step::Call("c1", "quick"), Step::Call("c2", "quick"), Step::Stop(StopReason::ToolUse)];
+    let model = Scripted::new([tools.to_vec(), vec![Step::Say("Both are done."), Step::Stop(StopReason::EndTurn)]]);
+    let slow = Arc::new(Slow::default());
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).observer(slow.clone()).open().unwrap();
+    call.caller_said("Do it twice.").unwrap();
+    let mut reply = call.reply().unwrap();
+    assert_eq!(timeout(WATCHDOG, reply.next_sentence()).await.unwrap().unwrap(), "Both are done.");
+    let mut known = slow.0.lock().unwrap().clone();
+    known.sort();
+    assert_eq!(known, ["c1", "c2"]);
 }
 
 #[test]

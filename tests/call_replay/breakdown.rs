@@ -18,15 +18,23 @@ pub struct Breakdown {
 }
 
 impl Breakdown {
-    /// Adds the items of a table.
-    pub async fn add(&mut self, client: &Client) {
+    /// Reads the items of a table.
+    pub async fn of(client: &Client) -> Self {
+        let mut breakdown = Self::default();
         let mut items = client.scan().table_name("verbale").into_paginator().items().send();
         while let Some(item) = items.next().await {
             let item = item.unwrap();
             if item["entity"].as_s().unwrap() != "call" {
-                self.add_item(&item);
+                breakdown.add_item(&item);
             }
         }
+        breakdown
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.items += other.items;
+        self.units += other.units;
+        other.bytes.iter().for_each(|(name, bytes)| self.add_bytes(name, *bytes));
     }
 
     fn add_item(&mut self, item: &Item) {

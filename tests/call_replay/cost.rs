@@ -1,10 +1,13 @@
 //! The cost of the log of a recorded call: requests and write units a turn, with playback reports as a player sends them.
 
+use std::num::NonZero;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use tokio::runtime::Builder;
 use tokio::time::sleep;
 use verbale::Policy;
 use verbale::call::{CallSession, ReplyEvent, SpeechId, Utterance};
@@ -31,8 +34,8 @@ const TALKS: &str = "phone calls";
 const AIRLINE: &str = "conversations with tools";
 
 /// The tables of `docs/costs.md`. `COSTS=write` writes them there.
-#[tokio::test(start_paused = true)]
-async fn page_of_costs_is_measured() {
+#[test]
+fn page_of_costs_is_measured() {
     let (calls, conversations) = (phone_calls(), recording::all());
     if calls.is_empty() || conversations.is_empty() {
         return;
@@ -52,14 +55,14 @@ async fn page_of_costs_is_measured() {
             let least =
                 recordings.iter().map(|recording| least_units(recording, &recording.system, layout == Layout::Spans));
             let least = least.sum::<usize>() as f64;
-            let unspooled = sums_of(name, recordings, Played::new(layout)).await;
-            let spooled = sums_of(name, recordings, Played::new(layout).with_spool()).await;
-            let plain = sums_of(name, recordings, Played::new(layout).with_spool().plain()).await;
+            let unspooled = sums_of(name, recordings, Played::new(layout));
+            let spooled = sums_of(name, recordings, Played::new(layout).with_spool());
+            let plain = sums_of(name, recordings, Played::new(layout).with_spool().plain());
             let all = [unspooled, spooled, plain].map(Sums::of_turn).join(" | ");
             let least = format!("{:.1} units", least / unspooled.turns);
             turns.push(format!("| {name}, `Layout::{layout:?}` | {all} | {least} |"));
             if layout == Layout::Spans {
-                let hasty = sums_of(name, recordings, Played { wait: Some(2), ..Played::new(layout) }).await;
+                let hasty = sums_of(name, recordings, Played { wait: Some(2), ..Played::new(layout) });
                 let hasty = hasty.of_turn();
                 turns.push(format!("| {name}, `Layout::{layout:?}`, a wait of 2 s | {hasty} | | | {least} |"));
                 // The targets. Without a spool, each act takes one more request.
@@ -81,23 +84,36 @@ async fn page_of_costs_is_measured() {
 }
 
 /// The figures in the text of `docs/costs.md`.
-#[tokio::test(start_paused = true)]
-async fn instructions_and_acts_cost_what_the_page_says() {
+#[test]
+fn instructions_and_acts_cost_what_the_page_says() {
     let conversations = recording::all();
     if conversations.is_empty() {
         return;
     }
     let spooled = Played::new(Layout::Spans).with_spool().without_instructions();
     for (played, expected) in [(spooled, "1.4 and 2.6"), (spooled.reading(), "1.1 and 2.4")] {
-        assert_eq!(sums_of(AIRLINE, &conversations, played).await.of_turn(), expected, "{played:?}");
+        assert_eq!(sums_of(AIRLINE, &conversations, played).of_turn(), expected, "{played:?}");
     }
 }
 
-async fn sums_of(name: &str, recordings: &[Recording], played: Played) -> Sums {
-    let (mut sums, mut breakdown) = (Sums::default(), Breakdown::default());
-    for recording in recordings {
-        sums.add(cost_of(recording, played, &mut breakdown).await);
-    }
+/// Plays the recordings, on every core.
+fn sums_of(name: &str, recordings: &[Recording], played: Played) -> Sums {
+    let (sums, breakdown) = (Mutex::new(Sums::default()), Mutex::new(Breakdown::default()));
+    let next = AtomicUsize::new(0);
+    let play = || {
+        while let Some(recording) = recordings.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+            let (cost, bytes) = runtime.block_on(cost_of(recording, played));
+            sums.lock().unwrap().add(cost);
+            breakdown.lock().unwrap().add(bytes);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(play);
+        }
+    });
+    let (sums, breakdown) = (sums.into_inner().unwrap(), breakdown.into_inner().unwrap());
     let waits = if played.only_reads { 0 } else { acts_of(recordings) };
     println!("{name}, {played:?}: {}, with {:.2} write-aheads a turn", sums.of_turn(), waits as f64 / sums.turns);
     breakdown.print(sums.turns);
@@ -202,8 +218,8 @@ impl Sums {
     }
 }
 
-/// Plays a call. Returns the cost of its messages.
-async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdown) -> Sums {
+/// Plays a call. Returns the cost and the bytes of its messages.
+async fn cost_of(recording: &Recording, played: Played) -> (Sums, Breakdown) {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, "verbale").await.unwrap();
     let log = DynamoLog::new(client.clone()).with_layout(played.layout).with_compression(!played.is_plain);
@@ -237,12 +253,12 @@ async fn cost_of(recording: &Recording, played: Played, breakdown: &mut Breakdow
     let closed = call.close("hangup", IN_TIME).await.unwrap();
     assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
     let cost = log.cost() - before;
-    breakdown.add(&client).await;
-    Sums {
+    let sums = Sums {
         turns: recording.turns.len() as f64,
         requests: (cost.requests - of_header.requests) as f64,
         units: cost.write_units - of_header.write_units,
-    }
+    };
+    (sums, Breakdown::of(&client).await)
 }
 
 /// Plays a turn: the caller speaks, the assistant answers and is heard to the end.

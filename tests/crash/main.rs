@@ -32,7 +32,7 @@ use life::{Acknowledged, Life};
 use seeded::Seeded;
 
 const START_MS: i64 = 1_744_815_823_058;
-const ROUNDS: u32 = 20;
+const ROUNDS: u32 = 10;
 /// About the number of lines that a complete life prints.
 const MAX_LINES: u64 = 2_600;
 /// A watchdog, not a measurement: a life takes less on any machine.

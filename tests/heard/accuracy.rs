@@ -71,7 +71,7 @@ fn word_marks_with_mismatches_give_the_heard_words() {
             97.0,
             &shares(|spoken| {
                 let cuts =
-                    (1..=spoken.words.len()).flat_map(|count| (0..5 * every).step_by(3).map(move |seed| (count, seed)));
+                    (1..=spoken.words.len()).flat_map(|count| (0..5 * every).step_by(6).map(move |seed| (count, seed)));
                 let is_right = |(count, seed)| {
                     let marks = marks(spoken, count, every, seed);
                     let heard = Heard::words(&spoken.contents(), &marks);
