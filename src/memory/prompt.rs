@@ -42,9 +42,9 @@ pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
 /// The maximum share of the limit that detailed acts take, in percent.
-const ACTS: usize = 78;
+const ACTS: usize = 81;
 /// The maximum share that lookups take of the room beside acts and facts, in percent.
-const LOOKUPS: usize = 75;
+const LOOKUPS: usize = 90;
 /// The minimum length of the beginning of a line that is kept, in bytes.
 const SHORTEST_DIGEST: usize = 40;
 /// The number of attempts at a text that fits, each with less room. After them, only acts stay.

@@ -20,7 +20,7 @@ impl Folded {
         self.iter().filter(|known| !known.is_replaced).map(Known::to_fact).collect()
     }
 
-    /// Writes the most important facts in at most `room` bytes: the latest and most repeated ones, the caller's first.
+    /// Writes the most important facts in at most `room` bytes: the latest and most repeated ones, ids and the caller's first.
     /// `is_shown` returns whether the prompt already has a value.
     pub fn text(&self, room: usize, is_shown: impl Fn(&str) -> bool) -> Option<String> {
         let known: Vec<Known<'_>> = self.iter().collect();
@@ -91,7 +91,7 @@ impl Folded {
 /// Returns the rank of a value. Of two values with one rank, the shorter one leaves more room. An earlier value of the
 /// same thing ranks lower.
 fn rank(known: &Known<'_>, is_latest: bool) -> i64 {
-    let length = known.value.len() / if known.is_wish() { 40 } else { 10 };
+    let length = known.value.len() / if known.is_wish() { 30 } else { 10 };
     let earlier = if is_latest { 0 } else { EARLIER };
     i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX) - earlier
 }

@@ -42,7 +42,7 @@ pub(super) struct Known<'a> {
     pub is_by_caller: bool,
     /// Whether a correction replaced it.
     pub is_replaced: bool,
-    /// A higher rank matters more: the latest and most repeated values, the caller's first.
+    /// A higher rank matters more: the latest and most repeated values, ids and the caller's first.
     pub rank: u32,
     /// The number of the fact that was found last.
     pub last: u32,
@@ -179,11 +179,12 @@ impl Folded {
         let words = self.words.get(entry.start as usize..entry.end() as usize).unwrap_or_default();
         let (slot, rest) = words.split_at_checked(entry.slot as usize).unwrap_or_default();
         let (value, was) = rest.split_at_checked(entry.value as usize).unwrap_or_default();
-        let of_caller = match (slot, entry.is_by_caller) {
-            (WISH, _) => 1,
-            (LIMIT, _) => 7,
-            (_, true) => 8,
-            (_, false) => 0,
+        let of_kind = match slot {
+            WISH => 0,
+            LIMIT => 7,
+            // What the caller says next may refer to an id that the assistant said.
+            _ if entry.is_by_caller || is_code(value) => 8,
+            _ => 0,
         };
         let newness = u64::from(entry.last) * 8 / u64::from(self.count.max(1));
         Known {
@@ -192,7 +193,7 @@ impl Folded {
             was: entry.was.map(|_| was),
             is_by_caller: entry.is_by_caller,
             is_replaced: entry.is_replaced,
-            rank: of_caller + newness as u32 + u32::from(entry.times.min(4)),
+            rank: of_kind + newness as u32 + u32::from(entry.times.min(4)),
             last: entry.last,
             source: entry.source,
         }
@@ -213,6 +214,11 @@ fn length(text: &str) -> u32 {
 /// Returns whether two values are equal, ignoring case.
 fn is_equal(one: &str, other: &str) -> bool {
     one == other || one.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase))
+}
+
+/// Returns whether a value is one word of letters and digits, such as an id.
+fn is_code(value: &str) -> bool {
+    value.contains(char::is_alphabetic) && value.contains(char::is_numeric) && !value.contains(' ')
 }
 
 /// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.

@@ -27,6 +27,8 @@ pub(super) struct Words {
     pub corrections: Vec<Vec<&'static str>>,
     /// Phrases of refusals and constraints.
     pub limits: Vec<Vec<&'static str>>,
+    /// Phrases with a negation that say only what the caller does not know.
+    pub ignorance: Vec<Vec<&'static str>>,
     /// Phrases of wishes.
     pub wishes: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
@@ -94,6 +96,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         introductions: phrases("introductions"),
         corrections: phrases("corrections"),
         limits: phrases("limits"),
+        ignorance: phrases("ignorance"),
         wishes: phrases("wishes"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
         replies: ["yes", "no"].into_iter().flat_map(lists).collect(),
@@ -123,6 +126,17 @@ fn values() -> HashMap<&'static str, u32> {
 pub(crate) fn says_yes_or_no(lower: &str) -> bool {
     let words = lower.split(',').filter_map(|part| part.split_whitespace().next());
     words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.replies.contains(word))
+}
+
+/// Returns the words without those of the phrases.
+pub(super) fn without(phrases: &[Vec<&'static str>], words: &[String]) -> Vec<String> {
+    let mut left = words.to_vec();
+    for phrase in phrases {
+        while let Some(at) = left.windows(phrase.len()).position(|window| window == phrase.as_slice()) {
+            left.drain(at..at + phrase.len());
+        }
+    }
+    left
 }
 
 /// Returns the positions directly after each occurrence of one of the phrases.

@@ -41,6 +41,21 @@ fn question_and_words_before_name_the_slot() {
 }
 
 #[test]
+fn what_the_caller_does_not_know_is_no_constraint() {
+    for (said, slot) in [
+        ("I don't remember my order number.", WISH),
+        ("I don't have the number, but only the aisle, please.", LIMIT),
+        ("I don't have any luggage.", LIMIT),
+        ("Non ricordo il numero della prenotazione.", WISH),
+        ("Das weiß ich nicht mehr genau.", WISH),
+        ("No sé el número del pedido.", WISH),
+    ] {
+        let facts = table(&["How can I help you?", said]).before(u32::MAX).facts();
+        assert_eq!(facts.first().map(Fact::slot), Some(slot), "{said}");
+    }
+}
+
+#[test]
 fn spelled_code_is_joined_over_turns() {
     let text = text(&["What is your booking code?", "K L 3", "Go on.", "0 5 T", "Thank you.", "Yes"]);
     assert!(text.contains("KL305T"), "{text}");

@@ -201,11 +201,12 @@ impl Fields {
         costs
     }
 
-    /// Iterates over the last keys of the fields, with the key before it if an earlier field has the same.
+    /// Iterates over the last keys of the fields, with the key before it if another field has the same.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        let mut taken: HashSet<&str> = HashSet::new();
-        self.0.iter().map(move |field| match (taken.insert(field.key()), field.path.as_slice()) {
-            (false, [.., parent, last]) => format!("{parent}.{last}"),
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        self.0.iter().for_each(|field| *counts.entry(field.key()).or_default() += 1);
+        self.0.iter().map(move |field| match (counts.get(field.key()), field.path.as_slice()) {
+            (Some(2..), [.., parent, last]) => format!("{parent}.{last}"),
             _ => field.key().to_owned(),
         })
     }
@@ -313,6 +314,14 @@ mod tests {
         written.sort();
         expected.sort();
         assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn field_that_shares_its_key_has_the_key_before_it() {
+        let fields = Fields::of(&serde_json::json!({"legs": [{"from": "LAX"}, {"from": "SFO"}], "from": "LAX"}));
+        let mut names: Vec<String> = fields.names().collect();
+        names.sort();
+        assert_eq!(names, ["from", "legs.from"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Codes that the caller spells, and what the caller wants or refuses.
 
 use super::Finding;
-use crate::memory::facts::language::{WORDS, after};
+use crate::memory::facts::language::{WORDS, after, without};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, LIMIT, WISH};
 use crate::memory::one_line::one_line;
@@ -60,8 +60,12 @@ impl Finding<'_> {
             let clause = self.tokens.get(start..=end).unwrap_or_default();
             let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
             start = end + 1;
-            let says = |phrases| words.len() >= 3 && after(phrases, &words).next().is_some();
-            let slot = if says(&WORDS.limits) { Some(LIMIT) } else { says(&WORDS.wishes).then_some(WISH) };
+            let says = |phrases, words: &[String]| words.len() >= 3 && after(phrases, words).next().is_some();
+            let slot = match says(&WORDS.limits, &words) {
+                true if after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_none() => Some(WISH),
+                true => Some(LIMIT),
+                false => says(&WORDS.wishes, &words).then_some(WISH),
+            };
             let Some(slot) = slot else { continue };
             // Phrases such as "I would like to" and "please" carry no meaning here.
             let is_limit = |word: &String| WORDS.limits.iter().any(|limit| limit.first() == Some(&word.as_str()));
