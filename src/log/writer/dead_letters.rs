@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::call::{Gap, Key, key_of};
+use super::letters::place_is_taken;
 use super::shared::{CallShared, Listed, Retry, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask};
 use crate::log::spool::SpoolChange;
@@ -211,11 +212,7 @@ impl WriterTask {
         // A summary of an earlier writer may hide messages that it does not cover.
         let has_place = record.position().summary_number().is_none() && handle.left_out.contains(&record.position());
         if !is_own && !has_place {
-            let text = format!(
-                "a dead letter of call {call_id} is not stored: the call was resumed since, and continues without this \
-                 record; discard it"
-            );
-            return Err(LogError::new(LogErrorKind::Refused, text));
+            return Err(place_is_taken(call_id));
         }
         let redactors = &self.settings.redactors;
         let record = if redactors.0.is_empty() { record.clone() } else { redact(record, redactors)? };

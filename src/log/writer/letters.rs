@@ -70,7 +70,12 @@ impl LogWriter {
             Reply::Ended | Reply::Late => Err(LogError::stopped()),
         };
         let (call, lease, record) = prepared?;
-        self.noting_erasure(&call_id, self.put_owned(&lease, &record).await)?;
+        let stored = self.put_owned(&lease, &record).await.map_err(|error| match error.kind() {
+            // This writer owns the call, so the other message is not that of a second writer.
+            LogErrorKind::Conflict => place_is_taken(&call_id),
+            _ => error,
+        });
+        self.noting_erasure(&call_id, stored)?;
         // If the task has ended, the spool keeps the dead letter, and a retry finds the record in the log.
         let _ = self.commands.send(Command::Retried(call, record));
         Ok(())
@@ -96,6 +101,15 @@ impl LogWriter {
         // If the task has ended, the spool keeps its dead letters.
         let _ = self.commands.send(Command::Discard(discarded.collect()));
     }
+}
+
+/// The error for a record whose place the conversation has passed, or given to another message.
+pub(super) fn place_is_taken(call_id: &CallId) -> LogError {
+    let text = format!(
+        "a dead letter of call {call_id} is not stored: the call was resumed since, and continues without this record; \
+         discard it"
+    );
+    LogError::new(LogErrorKind::Refused, text)
 }
 
 /// The call and the record of a dead letter. `None` is the header and the end of the call.

@@ -309,7 +309,10 @@ async fn dead_letter_whose_place_is_taken_is_refused() {
         let (back, _call) = old.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
         assert!(back == resumed);
         assert_eq!(places(&back), [1]);
-        assert_eq!(old.retry_dead_letter(letter).await.unwrap_err().kind(), LogErrorKind::Conflict);
+        let error = old.retry_dead_letter(letter.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), LogErrorKind::Refused);
+        assert!(error.to_string().ends_with("discard it"), "{error}");
+        assert_eq!(old.dead_letters(None).await.unwrap(), [letter]);
         assert!(stored(&log).await == resumed);
     }
 }
