@@ -191,11 +191,14 @@ impl Conversation {
     /// Passes the new events on to the observer, in their order: whoever calls it also passes on what comes meanwhile,
     /// from other threads or from the observer itself.
     fn report<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        if state.core.events.is_empty() {
+            return;
+        }
         let State { core, metrics, observer, unobserved, .. } = &mut *state;
         core.events.iter().for_each(|event| metrics.record(event));
         let Some(observer) = observer.clone() else { return core.events.clear() };
         unobserved.append(&mut core.events);
-        if core.is_observed || unobserved.is_empty() {
+        if core.is_observed {
             return;
         }
         state.core.is_observed = true;

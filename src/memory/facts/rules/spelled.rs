@@ -60,11 +60,12 @@ impl Finding<'_> {
             let clause = self.tokens.get(start..=end).unwrap_or_default();
             let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
             start = end + 1;
-            let says = |phrases, words: &[String]| words.len() >= 3 && after(phrases, words).next().is_some();
-            let slot = match says(&WORDS.limits, &words) {
-                true if after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_none() => Some(WISH),
+            let says = |phrases| words.len() >= 3 && after(phrases, &words).next().is_some();
+            let has_limit = says(&WORDS.limits);
+            let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_some();
+            let slot = match has_limit && limits_anyway() {
                 true => Some(LIMIT),
-                false => says(&WORDS.wishes, &words).then_some(WISH),
+                false => (has_limit || says(&WORDS.wishes)).then_some(WISH),
             };
             let Some(slot) = slot else { continue };
             // Phrases such as "I would like to" and "please" carry no meaning here.
