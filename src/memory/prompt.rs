@@ -42,7 +42,7 @@ pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// The tokens that each act adds to the limit.
 const TOKENS_PER_ACT: usize = 25;
 /// The maximum share of the limit that detailed acts take, in percent.
-const ACTS: usize = 81;
+const ACTS: usize = 75;
 /// The maximum share that lookups take of the room beside acts and facts, in percent.
 const LOOKUPS: usize = 90;
 /// The minimum length of the beginning of a line that is kept, in bytes.

@@ -68,9 +68,10 @@ impl ScriptedModel {
     }
 
     fn start(&self, request: ModelRequest) -> Vec<Step> {
-        let messages = request.messages.iter().flat_map(|message| message.contents().texts());
-        let prompts = request.system.iter().chain(&request.late_system).chain(&request.memory);
-        let bytes = messages.map(|text| text.len()).chain(prompts.map(|text| text.len())).sum();
+        let messages = request.messages.iter().map(|message| message.contents().record_bytes());
+        let prompts = request.system.iter().chain(&request.late_system).chain(&request.memory).map(|text| text.len());
+        let tools = request.tools.iter().map(|tool| tool.description.len() + tool.input_schema.record_bytes());
+        let bytes = messages.chain(prompts).chain(tools).sum();
         let mut script = self.script();
         script.requests.push(request);
         let reply = script.replies.pop_front().unwrap_or_else(|| ScriptedReply::text(DEFAULT_TEXT));

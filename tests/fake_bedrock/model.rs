@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use verbale::bedrock::{BedrockModel, BedrockSettings};
 use verbale::model::{Model, ModelError, ModelEvent, ModelRequest, Usage};
 use verbale::testing::{FakeBedrock, ScriptedModel, ScriptedReply};
-use verbale::{MessageWrapper, MessagesManager, PlainMessage};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, ToolCall};
 
 const FIRST: Duration = Duration::from_millis(700);
 const BETWEEN: Duration = Duration::from_millis(30);
@@ -108,4 +108,20 @@ async fn requests_are_kept_when_they_are_polled() {
     assert_eq!(events.last(), Some(&ModelEvent::Usage(usage)));
     assert!(model.requests() == [asked]);
     assert!(!format!("{model:?}").contains("phone"));
+}
+
+#[tokio::test]
+async fn usage_counts_tool_calls_and_their_results() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("When does it arrive?").unwrap();
+    let call = ToolCall::new("call_1", "track", json!({ "order": "A".repeat(400) })).unwrap();
+    manager.add_assistant(call.clone()).unwrap();
+    manager.add_user(call.success("B".repeat(4_000).as_str())).unwrap();
+    let messages = manager.messages().map(|message| message.message().clone()).collect();
+    let events: Vec<_> = ScriptedModel::default().generate(ModelRequest::new(messages)).collect().await;
+    let usage = events.into_iter().find_map(|event| match event.unwrap() {
+        ModelEvent::Usage(usage) => Some(usage.input_tokens),
+        _ => None,
+    });
+    assert!((1_100..1_300).contains(&usage.unwrap()), "{usage:?}");
 }
