@@ -1,6 +1,5 @@
 //! [`CallMetrics`]: the metrics of a call, counted from its events.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::Usage;
@@ -36,17 +35,17 @@ pub struct CallMetrics {
     pub usage: Usage,
     /// The tokens of all summaries, dropped ones included.
     pub summary_usage: Usage,
-    /// The times from the end of the caller's words to the first words of the reply, in milliseconds, of the latest 128
+    /// The times from the end of the caller's words to the first words of the reply, in milliseconds, of the latest 64
     /// turns.
     pub response_gaps_ms: Vec<u32>,
-    /// The times from each request to the first text of its answer, in milliseconds, of the latest 128 requests.
+    /// The times from each request to the first text of its answer, in milliseconds, of the latest 64 requests.
     pub first_tokens_ms: Vec<u32>,
     asked_to_repeat: u32,
     submitted: u64,
     not_submitted: u32,
     length_ms: Option<u32>,
-    /// The latest replies, whose playback may still be reported.
-    replies: BTreeMap<SpeechId, Reply>,
+    /// The latest replies, whose playback may still be reported, oldest first.
+    replies: Vec<(SpeechId, Reply)>,
     /// The generated and the heard bytes of earlier replies.
     earlier: (u64, u64),
 }
@@ -71,13 +70,13 @@ impl CallMetrics {
             CallEvent::FirstWords { after_ms, .. } => push_latest(&mut self.response_gaps_ms, *after_ms),
             CallEvent::ReplyEnded { end: ReplyEnd::AskedToRepeat, .. } => self.asked_to_repeat += 1,
             CallEvent::ReplyEnded { speech, end, generated_bytes } => {
-                self.reply(*speech).generated_bytes = *generated_bytes;
+                self.change_reply(*speech, |reply| reply.generated_bytes = *generated_bytes);
                 self.apologies += u32::from(matches!(end, ReplyEnd::Failed(_)));
             }
             CallEvent::Used { usage } => self.usage += *usage,
             CallEvent::BargedIn => self.barge_ins += 1,
             CallEvent::Heard { speech, heard_bytes } => {
-                self.reply(*speech).heard_bytes = Some(*heard_bytes);
+                self.change_reply(*speech, |reply| reply.heard_bytes = Some(*heard_bytes));
             }
             CallEvent::ToolCalled { .. } => self.tool_calls += 1,
             CallEvent::ToolFinished { outcome, .. } => match outcome {
@@ -109,25 +108,29 @@ impl CallMetrics {
         }
     }
 
-    /// Returns the entry of a reply. Adds the oldest one to the sums if there are too many.
-    fn reply(&mut self, speech: SpeechId) -> &mut Reply {
-        if self.replies.len() > LATEST
-            && let Some((_, reply)) = self.replies.pop_first()
-        {
-            self.earlier.0 += u64::from(reply.generated_bytes);
-            self.earlier.1 += reply.heard();
+    /// Changes the entry of a reply, or adds it. Of too many replies, the oldest is added to the sums.
+    fn change_reply(&mut self, speech: SpeechId, change: impl FnOnce(&mut Reply)) {
+        if let Some((_, reply)) = self.replies.iter_mut().rfind(|(known, _)| *known == speech) {
+            return change(reply);
         }
-        self.replies.entry(speech).or_default()
+        if self.replies.len() == LATEST {
+            let (_, oldest) = self.replies.remove(0);
+            self.earlier.0 += u64::from(oldest.generated_bytes);
+            self.earlier.1 += oldest.heard();
+        }
+        let mut reply = Reply::default();
+        change(&mut reply);
+        self.replies.push((speech, reply));
     }
 
     fn generated_bytes(&self) -> u64 {
-        self.earlier.0 + self.replies.values().map(|reply| u64::from(reply.generated_bytes)).sum::<u64>()
+        self.earlier.0 + self.replies.iter().map(|(_, reply)| u64::from(reply.generated_bytes)).sum::<u64>()
     }
 
     /// Returns how many bytes of the replies the caller heard. A reply counts as heard if its playback was neither
     /// reported nor estimated.
     fn heard_bytes(&self) -> u64 {
-        self.earlier.1 + self.replies.values().map(Reply::heard).sum::<u64>()
+        self.earlier.1 + self.replies.iter().map(|(_, reply)| reply.heard()).sum::<u64>()
     }
 
     /// Returns the cost of all tokens, in micro-dollars. `turns` are the prices of the model that answers, and
@@ -140,7 +143,7 @@ impl CallMetrics {
 
 /// Adds a time, and removes the oldest one of too many, so that a long call takes no more memory than a short one.
 fn push_latest(times: &mut Vec<u32>, after_ms: u32) {
-    const LATEST_TIMES: usize = 128;
+    const LATEST_TIMES: usize = 64;
     if times.len() == LATEST_TIMES {
         times.remove(0);
     }
@@ -246,7 +249,7 @@ mod tests {
     #[test]
     fn times_of_a_long_call_are_those_of_the_latest_turns() {
         let metrics = of((0..200).map(|after_ms| CallEvent::FirstWords { speech: SpeechId(1), after_ms }));
-        assert_eq!(metrics.response_gaps_ms, (72..200).collect::<Vec<_>>());
+        assert_eq!(metrics.response_gaps_ms, (136..200).collect::<Vec<_>>());
     }
 
     fn tool_finished(outcome: ToolOutcome) -> CallEvent {
@@ -263,7 +266,7 @@ mod tests {
         let heard = |number| CallEvent::Heard { speech: SpeechId(number), heard_bytes: 30 };
         let metrics = of((0..400).flat_map(|number| [ended(number), heard(number)]).chain((400..403).map(ended)));
         assert_eq!((metrics.generated_bytes(), metrics.heard_bytes()), (40_300, 12_300));
-        assert!(metrics.replies.len() <= LATEST + 1);
+        assert!(metrics.replies.len() <= LATEST);
     }
 
     /// Every kind of event, at least once.

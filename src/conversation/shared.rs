@@ -74,7 +74,7 @@ impl Conversation {
     /// Sets the observer, in place of an earlier one. It gets each event after the conversation's lock is released.
     #[must_use]
     pub fn with_observer(self, observer: impl Observer + 'static) -> Self {
-        self.state().observer = Some(Arc::new(observer));
+        self.observe(Arc::new(observer));
         self
     }
 

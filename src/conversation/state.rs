@@ -26,7 +26,7 @@ pub(super) struct State {
     pub summaries: Summaries,
     pub metrics: CallMetrics,
     pub attached: Attached,
-    pub observer: Option<Arc<dyn Observer>>,
+    observer: Option<Arc<dyn Observer>>,
     /// Events that the observer gets next, in their order.
     unobserved: Vec<CallEvent>,
     /// The runtime for tasks; known after the first turn.
@@ -104,7 +104,8 @@ impl State {
     fn prune(&mut self) {
         let (needed, releases) = (self.needed(), self.releases());
         let Some(limit) = self.history.prunable(&self.core.manager, needed, releases) else { return };
-        self.core.remember();
+        let first = self.core.manager.first_kept(limit.messages, limit.which);
+        self.core.remember(first);
         self.history.prune(&mut self.core.manager, limit);
         self.core.released();
     }
@@ -175,9 +176,19 @@ impl Conversation {
         self.state().core.log_level()
     }
 
-    /// Reports each change of the level of the writer's records, until the writer is dropped.
+    /// Sets the observer.
+    pub(super) fn observe(&self, observer: Arc<dyn Observer>) {
+        let mut state = self.state();
+        let is_first = state.observer.replace(observer).is_none();
+        let writer = state.core.writer.clone().filter(|_| is_first);
+        drop(state);
+        writer.iter().for_each(|writer| self.observe_level(writer));
+    }
+
+    /// Reports each change of the level of the writer's records to the observer, if there is one, until the writer is
+    /// dropped.
     pub(super) fn observe_level(&self, writer: &CallWriter) {
-        let Ok(runtime) = Handle::try_current() else { return };
+        let (Ok(runtime), true) = (Handle::try_current(), self.state().observer.is_some()) else { return };
         let (mut level, conversation) = (writer.level(), self.downgrade());
         runtime.spawn(async move {
             while level.changed().await.is_ok() {
@@ -196,7 +207,11 @@ impl Conversation {
         }
         let State { core, metrics, observer, unobserved, .. } = &mut *state;
         core.events.iter().for_each(|event| metrics.record(event));
-        let Some(observer) = observer.clone() else { return core.events.clear() };
+        let Some(observer) = observer.clone() else {
+            // A process has many calls, and few of them have events at the same time.
+            core.events = Vec::new();
+            return;
+        };
         unobserved.append(&mut core.events);
         if core.is_observed {
             return;

@@ -69,6 +69,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.cut_between(first, limit)
     }
 
+    /// Returns the `seq` of the first message that [`prune_only`](Self::prune_only) keeps, ignoring summaries.
+    pub(crate) fn first_kept(&self, keep: usize, which: Prune) -> u32 {
+        let cut = self.prunable(keep, which).unwrap_or_else(|| self.list.first());
+        let mut kept = self.list.range(cut..self.list.end()).map(W::message);
+        kept.find(|message| message.role() != Role::Summary)
+            .map_or_else(|| self.next_seq(), |kept| kept.position().seq())
+    }
+
     /// Iterates over the system messages in order, including pruned ones, which stay in force.
     pub fn system_messages(&self) -> impl Iterator<Item = &W> {
         self.kept_of_pruned.iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::System)

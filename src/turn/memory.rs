@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::core::Core;
 use super::event::CallEvent;
 use crate::memory::{BYTES_PER_TOKEN, Fact, Length, Listing, Memory, TOOL_RULE};
-use crate::message::{Content, Message, MessageWrapper, PlainMessage, Position, Role, Text, ToolCallId, ToolResult};
+use crate::message::{Content, Message, MessageWrapper, PlainMessage, Role, Text, ToolCallId, ToolResult};
 use crate::policy::{TokenEstimator, Tokens};
 
 impl Core {
@@ -106,19 +106,17 @@ impl Core {
         self.covered.update(self.manager.all().map(PlainMessage::message).rev(), first);
     }
 
-    /// Keeps what the prompt needs of messages that are about to leave memory.
-    pub fn remember(&mut self) {
+    /// Keeps what the prompt needs of the messages before `first`, which are about to leave memory.
+    pub fn remember(&mut self, first: u32) {
         self.refresh();
         self.cover();
         self.find_facts(self.first_uncovered());
+        self.covered.join_before(first);
+        self.facts.release(&self.manager, first);
     }
 
     /// Drops what is needed only for messages in memory.
     pub fn released(&mut self) {
-        let first = self.manager.all().next().map(|message| message.message().position().seq());
-        let first = first.unwrap_or_else(|| self.manager.message_count());
-        self.covered.join_before(first);
-        self.facts.release(first);
         self.tools_used.release();
         self.with_ear(|ear, core| ear.released(&core.manager));
     }
@@ -134,8 +132,7 @@ impl Core {
         let first = self.first_uncovered();
         self.find_facts(first);
         let mut facts = self.facts.clone();
-        let uncovered = self.manager.uncovered().map(PlainMessage::message);
-        facts.update(uncovered, first, u32::MAX, &*self.setup.fact_finder);
+        facts.update(&self.manager, first, u32::MAX, &*self.setup.fact_finder);
         facts.before(u32::MAX).facts().into_iter().chain(self.tools_used.facts()).collect()
     }
 
@@ -143,11 +140,9 @@ impl Core {
     fn find_facts(&mut self, window_from: u32) {
         self.facts
             .limit(BYTES_PER_TOKEN.saturating_mul(usize::try_from(self.setup.memory.get()).unwrap_or(usize::MAX)));
-        let message = |seq| self.manager.at(Position::message(seq)).map(PlainMessage::message);
-        self.facts.search_edited(message, &*self.setup.fact_finder);
+        self.facts.search_edited(&self.manager, &*self.setup.fact_finder);
         let from = self.facts.searches_from(window_from);
-        let messages = self.manager.since(from).map(PlainMessage::message);
-        self.facts.update(messages, from, window_from, &*self.setup.fact_finder);
+        self.facts.update(&self.manager, from, window_from, &*self.setup.fact_finder);
     }
 
     pub(super) fn length_of<'a>(&self, texts: impl IntoIterator<Item = &'a Text>) -> Tokens {

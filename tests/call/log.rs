@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use verbale::call::{CallBuilder, CallSession, SpeechId};
-use verbale::conversation::{CallEvent, Observer};
+use verbale::conversation::{CallEvent, Conversation, Observer};
 use verbale::log::{
     CallHeader, CallId, CallLog, Durability, LogErrorKind, LogWriter, MemoryLog, Spool, SpoolSettings, WriterSettings,
 };
@@ -350,6 +350,20 @@ async fn words_are_not_stored_before_the_log_has_them() {
         pass(60_000).await;
     }
     assert_eq!(call.conversation().log_level(), Some(Durability::Stored));
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_observer_sees_how_durable_the_call_is_once() {
+    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
+    tokio::spawn(task);
+    let conversation = Conversation::new(id());
+    conversation.log(writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap());
+    pass(5_000).await;
+    let levels = Levels::default();
+    let conversation = conversation.with_observer(Levels::default()).with_observer(levels.clone());
+    conversation.add_user("How are you?").unwrap();
+    pass(60_000).await;
+    assert_eq!(levels.take(), [Durability::Accepted, Durability::Stored]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,7 +27,8 @@ pub(super) struct CallState {
     pub lease: WriterLease,
     /// The live handles of the call, usually one.
     pub handles: Vec<Arc<CallShared>>,
-    pub opening: Option<(u64, CallHeader)>,
+    // Boxed, because it is stored soon, and a call has this state until its end.
+    pub opening: Option<(u64, Box<CallHeader>)>,
     pub call_end: Option<(u64, CallEnd)>,
     /// The newest revision of each message that waits in memory.
     pub waiting: BTreeMap<Position, Waiting>,

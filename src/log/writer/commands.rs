@@ -19,7 +19,7 @@ impl WriterTask {
             Command::Open(call, header) => {
                 let header = self.redacted(header).with_opening_nonce();
                 let number = self.add_part();
-                if let Some((older, _)) = self.state_of(&call).opening.replace((number, header.clone())) {
+                if let Some((older, _)) = self.state_of(&call).opening.replace((number, header.clone().into())) {
                     self.settle_part(older);
                 }
                 self.queue_change(SpoolChange::Open(header));

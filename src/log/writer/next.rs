@@ -53,7 +53,7 @@ impl CallState {
         }
         // A call without a header cannot be resumed, so no record counts as stored before the header.
         if let Some((_, header)) = &self.opening {
-            return Some(Operation::Open(header.clone()));
+            return Some(Operation::Open((**header).clone()));
         }
         let ready = (Bound::Unbounded, held_from.map_or(Bound::Unbounded, Bound::Excluded));
         let is_unfinished = |at: &Position| self.unfinished.contains(at);

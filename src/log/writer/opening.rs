@@ -39,11 +39,11 @@ impl WriterTask {
         let Some((_, header)) = state.opening.as_ref().filter(|(_, header)| !header.attributes().is_empty()) else {
             return false;
         };
-        let plain = header.clone().with_attributes(Map::default());
+        let plain = (**header).clone().with_attributes(Map::default());
         self.reject_part(key, Part::Header, error);
         self.queue_change(SpoolChange::Open(plain.clone()));
         if let Some((_, header)) = self.calls.get_mut(key).and_then(|state| state.opening.as_mut()) {
-            *header = plain;
+            **header = plain;
         }
         true
     }

@@ -19,7 +19,7 @@ impl WriterTask {
             let opening = call.opening.filter(|_| state.opening.is_none());
             let call_end = call.call_end.filter(|_| state.call_end.is_none());
             let numbers: Vec<u64> = call.records.iter().map(|_| self.add_part()).collect();
-            let opening = opening.map(|header| (self.add_part(), header));
+            let opening = opening.map(|header| (self.add_part(), header.into()));
             let call_end = call_end.map(|call_end| (self.add_part(), call_end));
             if let Some(state) = self.calls.get_mut(&key) {
                 state.opening = opening.or(state.opening.take());

@@ -15,7 +15,7 @@ impl WriterTask {
         let (call_id, reason) = (key.0.clone(), error_chain(error));
         tracing::error!(?call_id, ?part, %reason, "the log rejects a part of a call; the part is not stored");
         let Some(state) = self.calls.get(key) else { return };
-        let header = state.opening.as_ref().map(|(_, header)| header.clone());
+        let header = state.opening.as_ref().map(|(_, header)| (**header).clone());
         let call_end = state.call_end.as_ref().map(|(_, call_end)| call_end.clone());
         let letter = match (part, header, call_end) {
             (Part::Header, Some(header), _) => {

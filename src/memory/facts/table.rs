@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::folded::Folded;
 use super::{Fact, FactFinder};
-use crate::manager::List;
-use crate::message::{Content, Contents, Message, Text, is_blank};
+use crate::manager::{List, MessagesManager};
+use crate::message::{Content, Contents, Message, MessageWrapper, PlainMessage, Position, Text, is_blank};
 
 /// The number of messages that a finder gets with a message.
 const EARLIER: usize = 3;
@@ -32,14 +32,14 @@ pub(crate) struct FactTable {
     pub(super) most: usize,
 }
 
-/// A message in memory, and its facts.
+/// The facts of a message in memory.
 #[derive(Debug, Clone)]
 struct Searched {
     seq: u32,
-    /// The message with its words alone, if it has any words.
-    words: Option<Message>,
     facts: Vec<Fact>,
 }
+
+type Manager = MessagesManager<PlainMessage>;
 
 impl FactTable {
     /// Sets the limit of the kept words: as many as a memory of `shown` bytes can show, and at least 2,000 bytes.
@@ -66,12 +66,12 @@ impl FactTable {
     }
 
     /// Searches the edited messages again.
-    pub fn search_edited<'a>(&mut self, message: impl Fn(u32) -> Option<&'a Message>, finder: &dyn FactFinder) {
+    pub fn search_edited(&mut self, manager: &Manager, finder: &dyn FactFinder) {
         for seq in std::mem::take(&mut self.edited) {
             let place = self.searched.partition_point(|searched| searched.seq < seq);
             let Some(known) = self.searched.get(place).filter(|searched| searched.seq == seq) else { continue };
-            let Some(message) = message(seq) else { continue };
-            let facts = if message.is_said() { finder.find(message, &self.earlier(place)) } else { Vec::new() };
+            let Some(message) = message(manager, seq) else { continue };
+            let facts = if message.is_said() { self.find(message, place, manager, finder) } else { Vec::new() };
             if facts != known.facts
                 && let Some(searched) = self.searched.get_mut(place)
             {
@@ -82,38 +82,31 @@ impl FactTable {
 
     /// Searches the messages from `from` up to `until`, and forgets the facts of later ones. Facts of messages that left
     /// memory stay.
-    pub fn update<'a>(
-        &mut self,
-        messages: impl IntoIterator<Item = &'a Message>,
-        from: u32,
-        until: u32,
-        finder: &dyn FactFinder,
-    ) {
+    pub fn update(&mut self, manager: &Manager, from: u32, until: u32, finder: &dyn FactFinder) {
         let from = self.searches_from(from);
         self.searched.truncate(self.searched.partition_point(|searched| searched.seq < from));
-        for message in messages {
+        for message in manager.since(from).map(PlainMessage::message) {
             let seq = message.position().seq();
             if (from..until).contains(&seq) && message.is_said() {
-                let facts = finder.find(message, &self.earlier(self.searched.end()));
-                self.searched.push(Searched { seq, words: words(message), facts });
+                let mut facts = self.find(message, self.searched.end(), manager, finder);
+                facts.shrink_to_fit();
+                self.searched.push(Searched { seq, facts });
             }
         }
         self.next = until.max(from);
     }
 
-    /// Folds the facts of messages before `seq`, which left memory.
-    pub fn release(&mut self, seq: u32) {
+    /// Folds the facts of messages before `seq`, which are about to leave memory.
+    pub fn release(&mut self, manager: &Manager, seq: u32) {
         let left = self.searched.partition_point(|searched| searched.seq < seq);
         if left == self.searched.first() {
             return;
         }
+        self.context = self.earlier(left, manager);
         let folded = Arc::make_mut(&mut self.left);
         for searched in self.searched.range(self.searched.first()..left) {
             folded.extend(&searched.facts, self.most);
-            self.context.extend(searched.words.clone());
         }
-        self.context.drain(..self.context.len().saturating_sub(EARLIER));
-        self.context.shrink_to_fit();
         self.searched.forget(left);
     }
 
@@ -141,13 +134,25 @@ impl FactTable {
         Cow::Owned(folded)
     }
 
+    /// Returns the facts of a message that is at this place among the searched ones.
+    fn find(&self, message: &Message, place: usize, manager: &Manager, finder: &dyn FactFinder) -> Vec<Fact> {
+        let earlier = self.earlier(place, manager);
+        finder.find(message, &earlier.iter().collect::<Vec<_>>())
+    }
+
     /// Returns the words of the last messages before a place, oldest first.
-    fn earlier(&self, place: usize) -> Vec<&Message> {
-        let searched = self.searched.range(0..place).rev().filter_map(|searched| searched.words.as_ref());
-        let mut earlier: Vec<&Message> = searched.chain(self.context.iter().rev()).take(EARLIER).collect();
+    fn earlier(&self, place: usize, manager: &Manager) -> Vec<Message> {
+        let searched = self.searched.range(0..place).rev();
+        let in_memory = searched.filter_map(|searched| words(message(manager, searched.seq)?));
+        let mut earlier: Vec<Message> = in_memory.chain(self.context.iter().rev().cloned()).take(EARLIER).collect();
         earlier.reverse();
+        earlier.shrink_to_fit();
         earlier
     }
+}
+
+fn message(manager: &Manager, seq: u32) -> Option<&Message> {
+    manager.at(Position::message(seq)).map(PlainMessage::message)
 }
 
 /// Returns a message with its words alone, unless it has none.

@@ -4,10 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::MessagesManager;
-use crate::message::{MessageWrapper, PlainMessage};
+use crate::message::PlainMessage;
 
 /// Plays assistant and caller in turns, the assistant first.
 fn table(said: &[&str]) -> FactTable {
+    searched(said).1
+}
+
+fn searched(said: &[&str]) -> (MessagesManager<PlainMessage>, FactTable) {
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("Hello").unwrap();
     for (index, text) in said.iter().enumerate() {
@@ -19,9 +23,8 @@ fn table(said: &[&str]) -> FactTable {
     }
     let mut table = FactTable::default();
     table.limit(20_000);
-    let messages: Vec<&Message> = manager.meta_messages().iter().map(MessageWrapper::message).collect();
-    table.update(messages, 0, u32::MAX, &RuleFactFinder);
-    table
+    table.update(&manager, 0, u32::MAX, &RuleFactFinder);
+    (manager, table)
 }
 
 fn text(said: &[&str]) -> String {
@@ -171,9 +174,9 @@ fn room_is_kept_and_the_callers_values_stay_longest() {
 
 #[test]
 fn edited_messages_are_searched_again() {
-    let mut table = table(&["Which code?", "A1B2"]);
+    let (manager, mut table) = searched(&["Which code?", "A1B2"]);
     assert!(table.before(u32::MAX).facts().iter().any(|fact| fact.value() == "A1B2"));
-    table.update([], 0, 0, &RuleFactFinder);
+    table.update(&manager, 0, 0, &RuleFactFinder);
     assert!(table.before(u32::MAX).facts().is_empty());
     assert_eq!(format!("{:?}", Fact::new("slot", "secret", FactSource::Caller)).find("secret"), None);
 }
@@ -181,9 +184,9 @@ fn edited_messages_are_searched_again() {
 #[test]
 fn words_of_facts_are_bounded_and_the_callers_latest_stay() {
     let said: Vec<String> = (0..400).map(|number| format!("The code is A{number}X, and {number}0 euros.")).collect();
-    let mut table = table(&said.iter().map(String::as_str).collect::<Vec<_>>());
+    let (manager, mut table) = searched(&said.iter().map(String::as_str).collect::<Vec<_>>());
     table.limit(0);
-    table.release(u32::MAX);
+    table.release(&manager, u32::MAX);
     let facts = table.before(u32::MAX).facts();
     let bytes: usize = facts.iter().map(|fact| fact.slot().len() + fact.value().len()).sum();
     assert!((1_900..=2_000).contains(&bytes), "{bytes}");
@@ -205,24 +208,22 @@ proptest! {
         for (index, text) in texts.iter().enumerate() {
             if index % 2 == 0 { manager.add_assistant(text.as_str()) } else { manager.add_user(text.as_str()) }.unwrap();
         }
-        let messages: Vec<&Message> = manager.meta_messages().iter().map(MessageWrapper::message).collect();
         let new = || {
             let mut table = FactTable::default();
             table.most = most;
             table
         };
         let mut whole = new();
-        whole.update(messages.iter().copied(), 0, u32::MAX, &RuleFactFinder);
+        whole.update(&manager, 0, u32::MAX, &RuleFactFinder);
         let mut live = new();
         let (mut window, mut released) = (0, 0);
-        let in_memory = |from: u32| messages.iter().copied().filter(move |message| message.position().seq() >= from);
         for (covered, kept) in cuts {
             window += covered;
-            live.update(in_memory(released), window.saturating_sub(kept).max(released), window, &RuleFactFinder);
+            live.update(&manager, window.saturating_sub(kept).max(released), window, &RuleFactFinder);
             released = released.max(window.saturating_sub(kept));
-            live.release(released);
+            live.release(&manager, released);
         }
-        live.update(in_memory(released), window, u32::MAX, &RuleFactFinder);
+        live.update(&manager, window, u32::MAX, &RuleFactFinder);
         prop_assert_eq!(live.before(u32::MAX).facts(), whole.before(u32::MAX).facts());
         let text = |table: &FactTable| table.before(u32::MAX).text(500, |_| false);
         prop_assert_eq!(text(&live), text(&whole));
