@@ -88,8 +88,7 @@ impl FactTable {
         for message in manager.since(from).map(PlainMessage::message) {
             let seq = message.position().seq();
             if (from..until).contains(&seq) && message.is_said() {
-                let mut facts = self.find(message, self.searched.end(), manager, finder);
-                facts.shrink_to_fit();
+                let facts = self.find(message, self.searched.end(), manager, finder);
                 self.searched.push(Searched { seq, facts });
             }
         }
@@ -103,6 +102,7 @@ impl FactTable {
             return;
         }
         self.context = self.earlier(left, manager);
+        self.context.shrink_to_fit();
         let folded = Arc::make_mut(&mut self.left);
         for searched in self.searched.range(self.searched.first()..left) {
             folded.extend(&searched.facts, self.most);
@@ -137,7 +137,9 @@ impl FactTable {
     /// Returns the facts of a message that is at this place among the searched ones.
     fn find(&self, message: &Message, place: usize, manager: &Manager, finder: &dyn FactFinder) -> Vec<Fact> {
         let earlier = self.earlier(place, manager);
-        finder.find(message, &earlier.iter().collect::<Vec<_>>())
+        let mut facts = finder.find(message, &earlier.iter().collect::<Vec<_>>());
+        facts.shrink_to_fit();
+        facts
     }
 
     /// Returns the words of the last messages before a place, oldest first.
@@ -146,7 +148,6 @@ impl FactTable {
         let in_memory = searched.filter_map(|searched| words(message(manager, searched.seq)?));
         let mut earlier: Vec<Message> = in_memory.chain(self.context.iter().rev().cloned()).take(EARLIER).collect();
         earlier.reverse();
-        earlier.shrink_to_fit();
         earlier
     }
 }
