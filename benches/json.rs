@@ -1,13 +1,15 @@
 //! W5: a call of 1,000 turns to JSON and back. The baseline is `serde_json` on a plain `Vec` of the same texts.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "not part of the library")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "not part of the library")]
 
 mod workload;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use serde::{Deserialize, Serialize};
 use verbale::{MessagesManager, PlainMessage, Record};
+use workload::ratio::{compare, header};
 use workload::{Floor, Words, play};
+
+const TURNS: u64 = 1_000;
 
 #[derive(Serialize, Deserialize)]
 struct Bare {
@@ -17,10 +19,10 @@ struct Bare {
     text: String,
 }
 
-fn json(c: &mut Criterion) {
+fn main() {
     let words = Words::new();
     let mut floor = Floor::default();
-    play(&mut floor, &words, 1, 1_000, false);
+    play(&mut floor, &words, 1, TURNS, false);
     let bare = |message: &workload::FloorMessage| Bare {
         id: verbale::MessageId::from(message.id).to_string(),
         created: message.created,
@@ -30,25 +32,22 @@ fn json(c: &mut Criterion) {
     let bare: Vec<Bare> = floor.list.iter().map(bare).collect();
     let bare_json = serde_json::to_string(&bare).unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
-    play(&mut manager, &words, 1, 1_000, false);
+    play(&mut manager, &words, 1, TURNS, false);
     let json = serde_json::to_string(&manager.records()).unwrap();
 
-    let mut group = c.benchmark_group(format!("json_out_{}_bytes_floor_{}", json.len(), bare_json.len()));
-    group.bench_function("floor", |b| b.iter(|| serde_json::to_string(&bare).unwrap()));
-    group.bench_function("verbale", |b| b.iter(|| serde_json::to_string(&manager.records()).unwrap()));
-    group.finish();
-
-    let mut group = c.benchmark_group("json_in");
-    group.bench_function("floor", |b| b.iter(|| serde_json::from_str::<Vec<Bare>>(&bare_json).unwrap()));
-    group.bench_function("verbale", |b| b.iter(|| serde_json::from_str::<Vec<Record>>(&json).unwrap()));
-    group.bench_function("verbale_restored", |b| {
-        b.iter(|| {
-            let records: Vec<Record> = serde_json::from_str(&json).unwrap();
-            MessagesManager::<PlainMessage>::restore(records).unwrap()
-        });
-    });
-    group.finish();
+    header("turn");
+    println!(
+        "{:<28} {:>10} {:>12} {:>7.2}",
+        "bytes",
+        bare_json.len(),
+        json.len(),
+        json.len() as f64 / bare_json.len() as f64
+    );
+    let read_bare = || serde_json::from_str::<Vec<Bare>>(&bare_json).unwrap();
+    let read = || serde_json::from_str::<Vec<Record>>(&json).unwrap();
+    let restore = || MessagesManager::<PlainMessage>::restore(read()).unwrap();
+    let write = || serde_json::to_string(&manager.records()).unwrap();
+    compare("out", TURNS, || serde_json::to_string(&bare).unwrap(), write);
+    compare("in, as records", TURNS, read_bare, read);
+    compare("in, as a conversation", TURNS, read_bare, restore);
 }
-
-criterion_group!(benches, json);
-criterion_main!(benches);

@@ -1,4 +1,5 @@
-//! W3: the resident memory of calls, each measured in its own process. The baseline is a plain `Vec` of the same texts.
+//! W3: the memory of calls, each kind in a process of its own: the resident bytes, and those that are allocated on the heap,
+//! which do not depend on the allocator. The baseline is a plain `Vec` of the same texts.
 //!
 //! `released` prunes after each summary what the summary covers and the log has. `live` is a call with a session, summaries
 //! and a log outside this process. Linux only.
@@ -15,7 +16,9 @@
 mod elsewhere;
 mod workload;
 
+use std::alloc::System;
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
@@ -24,6 +27,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use futures_core::Stream;
+use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait};
 use tokio::time::sleep;
 use verbale::call::{CallBuilder, CallSession};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
@@ -33,10 +37,13 @@ use verbale::{LastMessage, MessagesManager, PlainMessage, Policy};
 use elsewhere::Elsewhere;
 use workload::{Conversation, Floor, KEEP_TURNS, SUMMARISE_ABOVE, Words, play};
 
+#[global_allocator]
+static ALLOCATOR: PeakMemAlloc<System> = PeakMemAlloc::system();
+
 /// The number of calls, the turns of each, and whether there are summaries.
 const CASES: [(u64, u64, bool); 3] = [(10_000, 40, true), (10_000, 40, false), (100, 10_000, false)];
 /// The same for live calls.
-const LIVE: [(u64, u64); 3] = [(200, 1), (200, 40), (50, 400)];
+const LIVE: [(u64, u64); 5] = [(200, 1), (200, 40), (100, 100), (50, 400), (10, 2_000)];
 
 fn main() {
     let arguments: Vec<String> = env::args().collect();
@@ -44,42 +51,57 @@ fn main() {
         arguments.iter().position(|a| a == "--hold").and_then(|at| arguments.get(at + 1..at + 3))
     {
         let case = case.parse::<usize>().unwrap();
-        let (calls, turns, summaries) = *CASES.get(case).unwrap();
+        if what == "live" {
+            return hold_live(LIVE[case]);
+        }
+        let (calls, turns, summaries) = CASES[case];
         match what.as_str() {
             "floor" => hold::<Floor>(calls, turns, summaries),
             "released" => hold::<Released>(calls, turns, summaries),
-            "live" => hold_live(LIVE.get(case).unwrap()),
             _ => hold::<MessagesManager<PlainMessage>>(calls, turns, summaries),
         }
         return;
     }
-    println!("calls  turns  summaries   floor B/call  verbale B/call  ratio   floor B/message  verbale B/message");
+    println!("calls  turns  what          floor B/call  verbale B/call  ratio    floor heap  verbale heap");
     for (case, (calls, turns, summaries)) in CASES.iter().enumerate() {
-        let [floor, verbale] = ["floor", "verbale"].map(|what| held(what, case) / *calls as f64);
-        let messages = 2.0 * *turns as f64;
+        let [floor, verbale] = ["floor", "verbale"].map(|what| held(what, case, *calls));
+        let what = if *summaries { "summaries" } else { "whole" };
         println!(
-            "{calls:<6} {turns:<6} {summaries:<9} {floor:14.0} {verbale:15.0} {:6.2} {:17.0} {:18.0}",
-            verbale / floor,
-            floor / messages,
-            verbale / messages
+            "{calls:<6} {turns:<6} {what:<10} {:15.0} {:15.0} {:6.2} {:13.0} {:13.0}",
+            floor.resident,
+            verbale.resident,
+            verbale.resident / floor.resident,
+            floor.heap,
+            verbale.heap
         );
     }
     let (calls, turns, _) = CASES[0];
-    println!("{calls:<6} {turns:<6} released  {:30.0}", held("released", 0) / calls as f64);
+    let print = |calls: u64, turns: u64, what: &str, Held { resident, heap }: Held| {
+        println!("{calls:<6} {turns:<6} {what:<10} {resident:31.0} {heap:34.0}");
+    };
+    print(calls, turns, "released", held("released", 0, calls));
     for (case, (calls, turns)) in LIVE.iter().enumerate() {
-        println!("{calls:<6} {turns:<6} live      {:30.0}", held("live", case) / *calls as f64);
+        print(*calls, *turns, "live", held("live", case, *calls));
     }
 }
 
-/// Returns the bytes that a process of its own holds.
-fn held(what: &str, case: usize) -> f64 {
+/// The bytes of a call.
+struct Held {
+    resident: f64,
+    heap: f64,
+}
+
+/// Returns the bytes of each of the calls that a process of its own holds.
+fn held(what: &str, case: usize, calls: u64) -> Held {
     let child = Command::new(env::current_exe().unwrap()).args(["--hold", what, &case.to_string()]).output();
-    String::from_utf8(child.unwrap().stdout).unwrap().trim().parse().unwrap()
+    let printed = String::from_utf8(child.unwrap().stdout).unwrap();
+    let bytes: Vec<f64> = printed.split_whitespace().map(|bytes| bytes.parse::<f64>().unwrap()).collect();
+    Held { resident: bytes[0] / calls as f64, heap: bytes[1] / calls as f64 }
 }
 
 fn hold<C: Conversation + Default>(calls: u64, turns: u64, summaries: bool) {
     let words = Words::new();
-    let before = resident_bytes();
+    let before = begin();
     let held: Vec<C> = (0..calls)
         .map(|call| {
             let mut conversation = C::default();
@@ -87,7 +109,7 @@ fn hold<C: Conversation + Default>(calls: u64, turns: u64, summaries: bool) {
             conversation
         })
         .collect();
-    println!("{}", resident_bytes() - before);
+    end(before);
     drop(held);
 }
 
@@ -120,7 +142,7 @@ impl Conversation for Released {
     }
 }
 
-fn hold_live(&(calls, turns): &(u64, u64)) {
+fn hold_live((calls, turns): (u64, u64)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let words = Arc::new(Words::new());
@@ -128,12 +150,12 @@ fn hold_live(&(calls, turns): &(u64, u64)) {
         tokio::spawn(task);
         // The first call creates what all calls share.
         let first = live(&words, &writer, calls, 40).await;
-        let before = resident_bytes();
+        let before = begin();
         let mut held = Vec::new();
         for call in 0..calls {
             held.push(live(&words, &writer, call, turns).await);
         }
-        println!("{}", resident_bytes() - before);
+        end(before);
         drop((first, held));
     });
 }
@@ -181,6 +203,21 @@ impl Stream for Events {
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(self.0.pop_front().map(Ok))
     }
+}
+
+/// Returns the resident bytes.
+fn begin() -> u64 {
+    ALLOCATOR.reset_peak_memory();
+    resident_bytes()
+}
+
+/// Prints the resident bytes and those on the heap since [`begin`].
+fn end(before: u64) {
+    const MUCH: usize = 1 << 32;
+    println!("{}", resident_bytes() - before);
+    // The allocator knows only the peak. Memory that nobody writes to is not resident.
+    drop(black_box(Vec::<u8>::with_capacity(MUCH)));
+    println!("{}", ALLOCATOR.get_peak_memory() - MUCH);
 }
 
 fn resident_bytes() -> u64 {

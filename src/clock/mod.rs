@@ -9,7 +9,7 @@ mod seeded;
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(feature = "log")]
@@ -49,6 +49,13 @@ impl Clock for SystemClock {
             Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
         }
     }
+}
+
+/// Returns the system's clock and ids, which all conversations share.
+pub(crate) fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
+    static SYSTEM: LazyLock<(Arc<dyn Clock>, Arc<dyn IdSource>)> =
+        LazyLock::new(|| (Arc::new(SystemClock), Arc::new(SystemIds)));
+    SYSTEM.clone()
 }
 
 /// A clock that the caller sets, for tests and to replay a recorded call with its own times.

@@ -109,7 +109,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let logged = Revisions::starting_at(list.first());
         let mut fork = Self {
             list,
-            holes: self.holes.up_to(seq),
+            holes: self.holes.up_to(seq).into(),
             summaries,
             window_start,
             window_is_open: false,

@@ -7,7 +7,8 @@ use crate::message::{Message, MessageId, MessageWrapper};
 
 /// The ids of all messages and parts, collected when the service first chooses an id.
 #[derive(Default)]
-pub(super) struct ExplicitIds(Option<HashSet<MessageId>>);
+#[expect(clippy::box_collection, reason = "few conversations have any, and each has room for the pointer")]
+pub(super) struct ExplicitIds(Option<Box<HashSet<MessageId>>>);
 
 impl ExplicitIds {
     /// Notes the id of a new message or part.
@@ -42,7 +43,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), Refusal> {
         let list = &self.list;
         let ids = self.explicit_ids.0.get_or_insert_with(|| {
-            list.iter().flat_map(|wrapper| wrapper.message().parts()).map(|part| part.id()).collect()
+            let ids = list.iter().flat_map(|wrapper| wrapper.message().parts()).map(|part| part.id());
+            Box::new(ids.collect())
         });
         if ids.contains(&id) { Err(Refusal::RepeatedId { id }) } else { Ok(()) }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MessagesManager;
-use crate::message::{MessageWrapper, Position, Role};
+use crate::message::{Empty, MessageWrapper, Position, Role};
 
 /// A record that a restored conversation lacks.
 ///
@@ -40,13 +40,17 @@ impl fmt::Display for LeftOut {
 }
 
 /// The messages and summaries that the list lacks. Empty if the conversation was restored with all its records.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Holes {
     pub left_out: Vec<LeftOut>,
     /// The numbers of the missing messages, ascending.
     seqs: Vec<u32>,
     /// The number of missing summaries.
     pub summaries: u32,
+}
+
+impl Empty for Holes {
+    const EMPTY: &'static Self = &Self { left_out: Vec::new(), seqs: Vec::new(), summaries: 0 };
 }
 
 impl Holes {

@@ -56,8 +56,8 @@ pub(crate) use prune::Prune;
 pub(crate) use restore::Expected;
 pub use summarizing::Summarizing;
 
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{Message, MessageId, MessageWrapper, Record};
+use crate::clock::{self, Clock, IdSource};
+use crate::message::{Message, MessageId, MessageWrapper, Rarely, Record};
 use calls::Calls;
 use changes::Revisions;
 use ids::ExplicitIds;
@@ -86,8 +86,8 @@ use window::Window;
 pub struct MessagesManager<W> {
     // Sorted by position. The index of message `seq` is `seq` plus the summaries and minus the holes before it.
     list: List<W>,
-    holes: Holes,
-    // The `seq` of the last message of each summary, ascending.
+    holes: Rarely<Holes>,
+    // The `seq` of the last message that each summary covers, ascending. Pruned ones leave only their number.
     summaries: List<u32>,
     // The first index of the window, after the last summary or the pruned messages.
     window_start: usize,
@@ -109,9 +109,10 @@ pub struct MessagesManager<W> {
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Creates an empty conversation that uses the system's clock and random ids.
     pub fn new() -> Self {
+        let (clock, ids) = clock::system();
         Self {
             list: List::new(),
-            holes: Holes::default(),
+            holes: Rarely::default(),
             summaries: List::new(),
             window_start: 0,
             window_is_open: false,
@@ -121,8 +122,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
             kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
             asked_ms: None,
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
+            clock,
+            ids,
         }
     }
 

@@ -124,10 +124,15 @@ fn unmerged_message_has_one_part_and_stores_none() {
 fn corrected_creation_time_applies_to_the_part() {
     let (mut manager, _) = manager();
     manager.add_user("a").unwrap();
-    let mut entry = manager.add_user("b").unwrap();
+    manager.add_user("b").unwrap().set_part_timing(Timing::ListenEnd, START_MS + 2).unwrap();
+    let mut entry = manager.add_user("c").unwrap();
+    entry.set_part_timing(Timing::ListenEnd, START_MS + 9).unwrap();
     entry.set_timing(Timing::Creation, START_MS - 7).unwrap();
     entry.set_part_timing(Timing::Creation, START_MS + 7).unwrap();
-    assert_eq!(shown(entry.message()), ["1 creation+-7 - a", "2 creation+7 - b"]);
+    // The other times stay.
+    let expected = ["1 creation+-7 - a", "2 creation+0 listenEnd+2 - b", "3 creation+7 listenEnd+9 - c"];
+    assert_eq!(shown(entry.message()), expected);
+    assert_eq!(entry.message().metadata().timing(Timing::ListenEnd), Some(START_MS + 9));
     assert!(Manager::restore(manager.records()).unwrap() == manager);
 }
 

@@ -47,6 +47,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut known = [std::mem::take(&mut self.logged), std::mem::take(&mut self.submitted)];
         known.iter_mut().for_each(|known| known.forget_before(cut, |position| self.index(position)));
         [self.logged, self.submitted] = known;
+        let summaries = self.list.range(first..cut).filter(|wrapper| wrapper.role() == Role::Summary).count();
+        self.summaries.forget(self.summaries.first() + summaries);
         self.list.forget(cut);
         self.window_start = self.window_start.max(cut);
         self.window_is_open = self.has_open_window();

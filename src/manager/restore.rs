@@ -75,8 +75,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
             manager.leave_out_before(last.seq() + 1, &mut known, "the log has no record of it");
         }
         manager.leave_out_summaries(&mut known, expected.summaries);
-        manager.holes.left_out.extend(known.into_values());
-        manager.holes.left_out.sort_by_key(|left_out| left_out.position);
+        if !known.is_empty() {
+            manager.holes.left_out.extend(known.into_values());
+        }
+        if !manager.left_out().is_empty() {
+            manager.holes.left_out.sort_by_key(|left_out| left_out.position);
+        }
         manager.settle();
         manager
     }

@@ -94,7 +94,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
-        self.cut_between(self.window_start, self.window_start + unchanged).ok_or(Refusal::StaleSummary)
+        let end = self.window_start + unchanged;
+        // Usually, nothing changed meanwhile, and the range still ends at a cut.
+        let is_cut = || unchanged == left.len() && self.cut_between(end - 1, end) == Some(end);
+        Some(end).filter(|_| is_cut()).or_else(|| self.cut_between(self.window_start, end)).ok_or(Refusal::StaleSummary)
     }
 
     fn seq_before(&self, cut: usize) -> u32 {

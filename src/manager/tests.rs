@@ -460,3 +460,24 @@ fn receipt_newer_than_the_message_hides_no_later_change() {
         assert_eq!(pending, [(id, 2)]);
     }
 }
+
+#[test]
+fn pruned_summaries_leave_nothing_and_later_positions_stay() {
+    let mut manager = Manager::new();
+    for round in 0..50 {
+        manager.add_user(format!("question {round}")).unwrap();
+        manager.add_assistant("answer").unwrap();
+        let summarizing = manager.summarizing().unwrap();
+        let id = manager.add_summary(format!("summary {round}"), &summarizing).unwrap().id();
+        assert_eq!(manager.summary_ids(&id).len(), if round == 0 { 2 } else { 3 });
+        manager.prune(0);
+        manager.add_user("And then?").unwrap();
+        let last = manager.add_assistant("Nothing.").unwrap().id();
+        let position = manager.get(&last).unwrap().message().position();
+        assert_eq!((position.seq(), manager.at(position).map(|message| message.id())), (4 * round + 3, Some(last)));
+        let covered = manager.summarizing().unwrap();
+        manager.add_summary("more", &covered).unwrap();
+        manager.prune(0);
+    }
+    assert_eq!((manager.summary_count(), manager.summaries.iter().len()), (100, 1));
+}

@@ -63,7 +63,8 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             let asked = || self.manager.list.range(self.asked.clone());
             let answers_call = is_user && asked().any(|wrapper| wrapper.contents().iter().any(is_call));
             let says = |message: &Message| message.contents().iter().any(is_callers);
-            let starts_turn = is_user && self.members(&group).any(says);
+            let said = self.text(&group).map(|text| !text.is_fake());
+            let starts_turn = is_user && said.unwrap_or_else(|| self.members(&group).any(says));
             turns += usize::from(starts_turn);
             self.set_asked(&group);
             Some(ShownMessage { end: group.end, starts_turn, answers_call, turns })
@@ -78,7 +79,6 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         Some(group)
     }
 
-    #[inline]
     fn next_members(&mut self) -> Option<Group> {
         let mut group: Option<Group> = None;
         while let Some(message) = self.message(self.next) {
@@ -122,15 +122,15 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
 
     #[inline]
     fn set_asked(&mut self, group: &Group) {
-        let asks = group.role == Role::Assistant && !self.is_text(group);
+        let asks = group.role == Role::Assistant && self.text(group).is_none();
         self.asked = if asks { group.first..group.end } else { 0..0 };
     }
 
-    /// Returns `true` if the group is one message that is one text, as most are.
+    /// Returns the message of the group if it is one message that is one text, as most are.
     #[inline]
-    fn is_text(&self, group: &Group) -> bool {
-        group.visible == 1
-            && self.message(group.first).is_some_and(|message| matches!(**message.contents(), [Content::Text(_)]))
+    fn text(&self, group: &Group) -> Option<&'a Message> {
+        let message = self.message(group.first).filter(|_| group.visible == 1)?;
+        matches!(**message.contents(), [Content::Text(_)]).then_some(message)
     }
 
     fn shown(&self, group: &Group) -> Option<Cow<'a, W>> {
@@ -252,6 +252,7 @@ impl<W: MessageWrapper> FusedIterator for Window<'_, W> {}
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns `true` if any part of a message is in the window. A fake counts.
+    #[inline]
     pub(super) fn is_visible(&self, message: &Message) -> bool {
         match message.role() {
             // A user message is always visible: it becomes `...` if none of its contents are.

@@ -85,13 +85,15 @@ impl Metadata {
     pub fn timing(&self, timing: Timing) -> Option<i64> {
         match timing {
             Timing::Creation => Some(self.creation_ms),
-            _ => self.times()?.get(timing),
+            _ => Some(self.creation_ms.wrapping_add(self.times()?.get(timing)?)),
         }
     }
 
     /// Returns all known times in milliseconds since the Unix epoch, [`Timing::Creation`] first.
     pub fn timings(&self) -> impl Iterator<Item = (Timing, i64)> + '_ {
-        std::iter::once((Timing::Creation, self.creation_ms)).chain(self.times().into_iter().flat_map(Times::iter))
+        let others = self.times().into_iter().flat_map(Times::iter);
+        let others = others.map(|(timing, after_ms)| (timing, self.creation_ms.wrapping_add(after_ms)));
+        std::iter::once((Timing::Creation, self.creation_ms)).chain(others)
     }
 
     /// All known times but [`Timing::Creation`].
@@ -155,13 +157,16 @@ impl Metadata {
 
     /// Sets a time and returns the previous one.
     pub(crate) fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
-        if timing == Timing::Creation {
-            if let Some(first) = self.more.as_mut().and_then(|more| Arc::make_mut(more).parts.first_mut()) {
-                first.created_ms = at_ms;
-            }
-            return Some(std::mem::replace(&mut self.creation_ms, at_ms));
+        let creation_ms = self.creation_ms;
+        if timing != Timing::Creation {
+            let before = self.more().times.set(timing, at_ms.wrapping_sub(creation_ms))?;
+            return Some(creation_ms.wrapping_add(before));
         }
-        self.more().times.set(timing, at_ms)
+        if let Some(more) = self.more.as_mut().map(Arc::make_mut) {
+            more.times = more.times.moved(at_ms.wrapping_sub(creation_ms));
+            more.parts.iter_mut().take(1).for_each(|first| first.set_created(at_ms));
+        }
+        Some(std::mem::replace(&mut self.creation_ms, at_ms))
     }
 
     pub(crate) fn set_covers_from(&mut self, seq: u32) {

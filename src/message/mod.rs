@@ -14,6 +14,7 @@ mod marks;
 mod metadata;
 mod names;
 mod part;
+mod rarely;
 mod record;
 mod role;
 #[cfg(feature = "schema")]
@@ -46,10 +47,13 @@ pub use marks::{Attribute, Timing};
 pub use metadata::Metadata;
 pub use part::Part;
 pub(crate) use part::PartData;
+pub(crate) use rarely::{Empty, Rarely};
 pub use record::Record;
 pub use role::Role;
 pub(crate) use text::{PLACEHOLDER, is_blank_char};
 pub use text::{Text, is_blank};
+#[cfg(test)]
+pub(crate) use turn::RareRequestData;
 pub(crate) use turn::RequestRecord;
 pub use turn::TurnRecord;
 pub(crate) use value::MAX_DEPTH;

@@ -49,9 +49,15 @@ impl PartData {
 
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) {
         match timing {
-            Timing::Creation => self.created_ms = at_ms,
-            _ => drop(self.times.set(timing, at_ms)),
+            Timing::Creation => self.set_created(at_ms),
+            _ => drop(self.times.set(timing, at_ms.wrapping_sub(self.created_ms))),
         }
+    }
+
+    /// Sets the creation. The other times stay.
+    pub fn set_created(&mut self, at_ms: i64) {
+        self.times = self.times.moved(at_ms.wrapping_sub(self.created_ms));
+        self.created_ms = at_ms;
     }
 }
 
@@ -113,7 +119,9 @@ impl<'a> Part<'a> {
             Some(data) if metadata.part_data().len() > 1 => Some(&data.times),
             _ => metadata.times(),
         };
-        std::iter::once((Timing::Creation, self.created_ms())).chain(others.into_iter().flat_map(Times::iter))
+        let (created_ms, others) = (self.created_ms(), others.into_iter().flat_map(Times::iter));
+        let others = others.map(move |(timing, after_ms)| (timing, created_ms.wrapping_add(after_ms)));
+        std::iter::once((Timing::Creation, created_ms)).chain(others)
     }
 
     /// Returns the contents of the part.
@@ -132,7 +140,7 @@ impl<'a> Part<'a> {
         Some(self.data()?.confidence.as_ref()?.number())
     }
 
-    /// The times that are stored with the part, without [`Timing::Creation`].
+    /// The times that are stored with the part, after its creation.
     pub(super) fn own_times(self) -> Option<&'a Times> {
         self.data().map(|data| &data.times)
     }

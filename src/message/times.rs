@@ -2,47 +2,118 @@
 
 use super::marks::Timing;
 
-/// The times of a message or part besides its creation, in milliseconds since the Unix epoch.
+const COUNT: usize = Timing::ALL.len() - 1;
+/// In place of a time that is not known.
+const UNKNOWN: i32 = i32::MIN;
+
+/// The times of a message or part besides its creation, in milliseconds after it, in the order of [`Timing`].
 ///
-/// Inline, because a vector of them would take as much memory as the words.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Times {
-    /// A bit for each known time.
-    known: u8,
-    /// In the order of `Timing`, without `Creation`; 0 if unknown.
-    at_ms: [i64; Timing::ALL.len() - 1],
+/// The difference wraps, so that any time has one. Inline and in 32 bits, because a list of times would take as much
+/// memory as the words.
+#[derive(Clone)]
+pub(crate) enum Times {
+    Near([i32; COUNT]),
+    /// A time is more than 24 days from the creation.
+    Far(Box<[Option<i64>; COUNT]>),
 }
 
 impl Times {
     pub fn get(&self, timing: Timing) -> Option<i64> {
-        self.iter().find(|(known, _)| *known == timing).map(|(_, at_ms)| at_ms)
+        self.at(place(timing)?)
     }
 
     /// Iterates over the known times in the order of `Timing`.
     pub fn iter(&self) -> impl Iterator<Item = (Timing, i64)> + '_ {
-        let all = Timing::ALL.iter().skip(1).zip(&self.at_ms);
-        all.filter(|(timing, _)| self.known & bit(**timing) != 0).map(|(timing, at_ms)| (*timing, *at_ms))
+        Timing::ALL.iter().skip(1).enumerate().filter_map(|(place, timing)| Some((*timing, self.at(place)?)))
     }
 
     /// Sets a time and returns the previous one. Ignores `Creation`.
-    pub fn set(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
-        let place = (timing as usize).checked_sub(1)?;
-        let was_known = self.known & bit(timing) != 0;
-        self.known |= bit(timing);
-        let before = std::mem::replace(self.at_ms.get_mut(place)?, at_ms);
-        was_known.then_some(before)
+    pub fn set(&mut self, timing: Timing, after_ms: i64) -> Option<i64> {
+        let place = place(timing)?;
+        let before = self.at(place);
+        match (&mut *self, near(after_ms)) {
+            (Self::Near(all), Some(after_ms)) => *all.get_mut(place)? = after_ms,
+            (Self::Far(all), _) => *all.get_mut(place)? = Some(after_ms),
+            (Self::Near(all), None) => {
+                let mut all = Box::new(all.map(known));
+                *all.get_mut(place)? = Some(after_ms);
+                *self = Self::Far(all);
+            }
+        }
+        before
     }
 
-    /// Returns the times up to `at_ms`.
-    pub fn until(&self, at_ms: i64) -> Self {
-        let mut earlier = Self::default();
-        for (timing, known_ms) in self.iter().filter(|(_, known_ms)| *known_ms <= at_ms) {
-            earlier.set(timing, known_ms);
+    /// Returns the times up to `after_ms`.
+    pub fn until(&self, after_ms: i64) -> Self {
+        self.iter().filter(|(_, known_ms)| *known_ms <= after_ms).collect()
+    }
+
+    /// Returns the same times after a creation that is `by_ms` later.
+    pub fn moved(&self, by_ms: i64) -> Self {
+        self.iter().map(|(timing, after_ms)| (timing, after_ms.wrapping_sub(by_ms))).collect()
+    }
+
+    fn at(&self, place: usize) -> Option<i64> {
+        match self {
+            Self::Near(all) => known(*all.get(place)?),
+            Self::Far(all) => *all.get(place)?,
         }
-        earlier
     }
 }
 
-const fn bit(timing: Timing) -> u8 {
-    1 << timing as u8
+impl Default for Times {
+    fn default() -> Self {
+        Self::Near([UNKNOWN; COUNT])
+    }
+}
+
+impl FromIterator<(Timing, i64)> for Times {
+    fn from_iter<I: IntoIterator<Item = (Timing, i64)>>(times: I) -> Self {
+        let mut all = Self::default();
+        for (timing, after_ms) in times {
+            all.set(timing, after_ms);
+        }
+        all
+    }
+}
+
+impl PartialEq for Times {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Times {}
+
+fn place(timing: Timing) -> Option<usize> {
+    (timing as usize).checked_sub(1)
+}
+
+fn near(after_ms: i64) -> Option<i32> {
+    i32::try_from(after_ms).ok().filter(|after_ms| *after_ms != UNKNOWN)
+}
+
+fn known(after_ms: i32) -> Option<i64> {
+    (after_ms != UNKNOWN).then_some(after_ms.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_time_is_kept() {
+        for far in [i64::from(i32::MIN), i64::from(i32::MAX) + 1, i64::MIN, i64::MAX] {
+            let mut times = Times::default();
+            assert_eq!(times.set(Timing::LlmStart, 5), None);
+            let near = times.clone();
+            assert_eq!(times.set(Timing::PlayEnd, far), None);
+            assert_eq!(times.iter().collect::<Vec<_>>(), [(Timing::LlmStart, 5), (Timing::PlayEnd, far)]);
+            assert!(times.until(5) == if far > 5 { near } else { times.clone() });
+            assert!(times.moved(7).moved(-7) == times);
+            assert_eq!(times.set(Timing::PlayEnd, -7), Some(far));
+            assert!(times == [(Timing::LlmStart, 5), (Timing::PlayEnd, -7)].into_iter().collect());
+        }
+        assert!(size_of::<Times>() <= 32);
+    }
 }

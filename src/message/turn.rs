@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Text, Value};
+use super::{Empty, Rarely, Text, Value};
 
 /// A record of one turn of the assistant: the requests to the model, their times and tokens, and the end of the turn.
 ///
@@ -40,15 +40,25 @@ pub struct TurnRecord {
     /// only, or `spooled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<Text>,
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "RareTurnData"))]
+    pub(crate) rare: Rarely<RareTurnData>,
+}
+
+/// The data that few turns have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RareTurnData {
     /// The latest of the earlier turns that were logged with the same message, at most 16, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) earlier: Vec<TurnRecord>,
+    pub earlier: Vec<TurnRecord>,
     /// The number of other earlier turns.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(crate) left_out: u32,
+    pub left_out: u32,
     /// Fields of a newer version.
     #[serde(flatten)]
-    pub(crate) unknown: BTreeMap<String, Value>,
+    pub unknown: BTreeMap<String, Value>,
 }
 
 /// One request to the model: in the record of a turn, or of a summary that a model wrote.
@@ -93,6 +103,16 @@ pub(crate) struct RequestRecord {
     /// prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<Text>,
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "RareRequestData"))]
+    pub rare: Rarely<RareRequestData>,
+}
+
+/// The data that few requests have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RareRequestData {
     /// The switches to another model before the answer, such as `model-a -> model-b: throttled`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<Text>,
@@ -104,6 +124,14 @@ pub(crate) struct RequestRecord {
     pub unknown: BTreeMap<String, Value>,
 }
 
+impl Empty for RareTurnData {
+    const EMPTY: &'static Self = &Self { earlier: Vec::new(), left_out: 0, unknown: BTreeMap::new() };
+}
+
+impl Empty for RareRequestData {
+    const EMPTY: &'static Self = &Self { switches: Vec::new(), repairs: Vec::new(), unknown: BTreeMap::new() };
+}
+
 impl RequestRecord {
     /// Records the hash of the prompt: the first 16 digits of its fingerprint.
     pub fn set_prompt_hash(&mut self, prompt: &str) {
@@ -113,7 +141,7 @@ impl RequestRecord {
     /// The approximate size of the record in bytes.
     pub fn record_bytes(&self) -> usize {
         const REQUEST: usize = 240;
-        REQUEST + self.switches.iter().chain(&self.repairs).map(|text| text.len() + 3).sum::<usize>()
+        REQUEST + self.rare.switches.iter().chain(&self.rare.repairs).map(|text| text.len() + 3).sum::<usize>()
     }
 
     /// Returns the time from the request to `at_ms`, in a turn that started at `start_ms`.
@@ -136,28 +164,28 @@ impl TurnRecord {
         const MAX_EARLIER: usize = 16;
         if let Some(before) = before {
             let mut last = before.clone();
-            self.earlier = std::mem::take(&mut last.earlier);
-            self.left_out = std::mem::take(&mut last.left_out);
-            self.earlier.push(last);
+            self.rare.earlier = std::mem::take(&mut last.rare.earlier);
+            self.rare.left_out = std::mem::take(&mut last.rare.left_out);
+            self.rare.earlier.push(last);
         }
-        if self.earlier.len() > MAX_EARLIER {
-            let oldest = self.earlier.iter().position(|turn| !turn.is_complete()).unwrap_or_default();
-            self.earlier.remove(oldest);
-            self.left_out = self.left_out.saturating_add(1);
+        if self.rare.earlier.len() > MAX_EARLIER {
+            let oldest = self.rare.earlier.iter().position(|turn| !turn.is_complete()).unwrap_or_default();
+            self.rare.earlier.remove(oldest);
+            self.rare.left_out = self.rare.left_out.saturating_add(1);
         }
         self
     }
 
     /// Returns whether the turn of the message, or one that was logged with it earlier, has a complete answer.
     pub(crate) fn is_complete(&self) -> bool {
-        self.end.as_str() == Self::COMPLETE || self.earlier.iter().any(Self::is_complete)
+        self.end.as_str() == Self::COMPLETE || self.rare.earlier.iter().any(Self::is_complete)
     }
 
     /// The approximate size of the record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
         const TURN: usize = 64;
         TURN + self.requests.iter().map(RequestRecord::record_bytes).sum::<usize>()
-            + self.earlier.iter().map(Self::record_bytes).sum::<usize>()
+            + self.rare.earlier.iter().map(Self::record_bytes).sum::<usize>()
     }
 }
 
@@ -179,8 +207,8 @@ mod tests {
         for _ in 0..2_000 {
             record = turn("interrupted").after(Some(&record));
         }
-        assert_eq!((record.earlier.len(), record.left_out), (16, 1_984));
-        assert!(record.is_complete() && record.earlier.iter().all(|turn| turn.left_out == 0));
+        assert_eq!((record.rare.earlier.len(), record.rare.left_out), (16, 1_984));
+        assert!(record.is_complete() && record.rare.earlier.iter().all(|turn| turn.rare.left_out == 0));
         let json = serde_json::to_string(&record).unwrap();
         assert!(json.len() <= record.record_bytes() && record.record_bytes() < 2_000, "{}", json.len());
     }
@@ -188,7 +216,10 @@ mod tests {
     #[test]
     fn size_of_a_record_counts_repairs_and_switches() {
         let change = || vec![Text::from("x".repeat(5_000)); 4];
-        let request = RequestRecord { repairs: change(), switches: change(), ..RequestRecord::default() };
+        let request = RequestRecord {
+            rare: RareRequestData { repairs: change(), switches: change(), ..RareRequestData::default() }.into(),
+            ..RequestRecord::default()
+        };
         let record = TurnRecord { requests: vec![request], ..turn("cut") };
         let json = serde_json::to_string(&record).unwrap();
         assert!((json.len()..json.len() + 500).contains(&record.record_bytes()), "{}", record.record_bytes());

@@ -140,7 +140,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 }
                 host.with(|core| core.events.push(CallEvent::Repaired { repairs: count(repairs.len()) }));
                 let repairs = repairs.iter().map(|repair| repair.to_string().into());
-                host.with(|core| core.record_request(id, |record| record.repairs.extend(repairs)))
+                host.with(|core| core.record_request(id, |record| record.rare.repairs.extend(repairs)))
             }
             Ok(ModelEvent::Switched { from, to, reason }) => {
                 tracing::warn!(call_id = ?host.call_id(), from = &*from, to = &*to, reason, "asking another model");

@@ -47,7 +47,7 @@ pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Opti
 }
 
 fn with_earlier(turn: &TurnRecord) -> impl Iterator<Item = &TurnRecord> {
-    turn.earlier.iter().chain([turn])
+    turn.rare.earlier.iter().chain([turn])
 }
 
 /// Returns the state of a conversation whose first request was sent at `first_ms`.

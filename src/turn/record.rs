@@ -84,7 +84,7 @@ impl Core {
     /// Records that a turn's last request goes to another model. Returns `false` if the turn is over.
     pub(super) fn record_switch(&mut self, id: SpeechId, from: Arc<str>, to: Arc<str>, reason: &'static str) -> bool {
         let switch = format!("{from} -> {to}: {reason}");
-        let is_running = self.record_request(id, |record| record.switches.push(switch.into()));
+        let is_running = self.record_request(id, |record| record.rare.switches.push(switch.into()));
         if is_running {
             self.events.push(CallEvent::ModelSwitched { speech: id, from, to, reason });
         }

@@ -6,7 +6,7 @@ use ulid::Ulid;
 
 use super::LastStep;
 use super::error::BuildProblem;
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::clock::{self, Clock, IdSource};
 use crate::conversation::ConversationError;
 use crate::message::{Content, Decision, Draft, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall, Value};
 
@@ -73,15 +73,8 @@ impl MessageBuilder {
     }
 
     fn of_step(step: u32) -> Self {
-        Self {
-            step,
-            role: None,
-            policy: None,
-            role_hint: None,
-            contents: Vec::new(),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-        }
+        let (clock, ids) = clock::system();
+        Self { step, role: None, policy: None, role_hint: None, contents: Vec::new(), clock, ids }
     }
 
     /// Sets the source of time and ids for tool calls.

@@ -88,7 +88,7 @@ impl<'q> Matcher<'q> {
 /// Returns whether a turn that was logged with the message had this end.
 fn has_turn(message: &Message, end: &Text) -> bool {
     let turn = message.metadata().turn();
-    turn.is_some_and(|turn| turn.end == *end || turn.earlier.iter().any(|earlier| earlier.end == *end))
+    turn.is_some_and(|turn| turn.end == *end || turn.rare.earlier.iter().any(|earlier| earlier.end == *end))
 }
 
 fn finder(text: &Text) -> Result<Regex, ConversationError> {

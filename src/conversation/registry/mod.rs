@@ -20,7 +20,7 @@ pub use snapshot::Snapshot;
 
 use super::Conversation;
 use super::error::{ConversationError, Problem};
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::clock::{self, Clock, IdSource};
 use crate::log::{CallId, CallLog};
 use crate::manager::{MessagesManager, Prune};
 
@@ -163,13 +163,8 @@ impl Conversations {
 /// An empty registry without a log, with a limit of 1,000 messages per conversation.
 impl Default for Conversations {
     fn default() -> Self {
-        Self {
-            by_id: RwLock::default(),
-            limit: 1_000,
-            log: None,
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-        }
+        let (clock, ids) = clock::system();
+        Self { by_id: RwLock::default(), limit: 1_000, log: None, clock, ids }
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::clock::{Clock, IdSource, ManualClock, SequentialIds};
 use crate::message::{
-    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, RequestRecord, Role, RoleHint, Timing,
-    ToolCall, TurnRecord, Value,
+    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, RareRequestData, RequestRecord, Role,
+    RoleHint, Timing, ToolCall, TurnRecord, Value,
 };
 use crate::{LastMessage, MessagesManager};
 
@@ -112,8 +112,12 @@ fn print_of_a_turn_shows_everything_that_its_record_has() {
         memory_covers: Some(11),
         memory_version: 2,
         prompt_hash: Some("0123456789abcdef".into()),
-        switches: vec!["sonnet -> haiku: throttled".into()],
-        repairs: vec!["an image was made smaller".into()],
+        rare: RareRequestData {
+            switches: vec!["sonnet -> haiku: throttled".into()],
+            repairs: vec!["an image was made smaller".into()],
+            ..RareRequestData::default()
+        }
+        .into(),
         ..RequestRecord::default()
     };
     let failed = RequestRecord { failure: Some("timeout".into()), ..RequestRecord::default() };

@@ -23,8 +23,8 @@ pub(super) fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Resu
     if record.fillers > 0 {
         write!(f, ", {} fillers", record.fillers)?;
     }
-    if !record.earlier.is_empty() {
-        write!(f, ", {} earlier", record.earlier.len() + record.left_out as usize)?;
+    if !record.rare.earlier.is_empty() {
+        write!(f, ", {} earlier", record.rare.earlier.len() + record.rare.left_out as usize)?;
     }
     f.write_str("}")
 }
@@ -45,8 +45,8 @@ pub(super) fn request(f: &mut fmt::Formatter<'_>, request: &RequestRecord) -> fm
         let cached = cached.into_iter().filter(|(tokens, _)| *tokens > 0);
         cached.into_iter().try_for_each(|(tokens, how)| write!(f, " {tokens} {how}"))?;
     }
-    changes(f, " switched: ", &request.switches)?;
-    changes(f, " repaired: ", &request.repairs)?;
+    changes(f, " switched: ", &request.rare.switches)?;
+    changes(f, " repaired: ", &request.rare.repairs)?;
     if let Some(failure) = &request.failure {
         f.write_str(" failed: ")?;
         word(f, failure)?;

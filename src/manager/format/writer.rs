@@ -30,7 +30,7 @@ impl<'a, O: Write> Writer<'a, O> {
         // Most messages are one text.
         if let ([Content::Text(text)], None, None) = (&**message.contents(), message.heard(), &self.format.transformer)
         {
-            return self.said(tag, &[Cow::Borrowed(text)]);
+            return self.line(tag, text);
         }
         let contents = message.heard_contents();
         let mut said: Vec<Cow<'_, str>> = Vec::with_capacity(contents.len());

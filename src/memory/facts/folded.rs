@@ -1,5 +1,7 @@
 //! [`Folded`]: the latest values of the facts of a call, in little memory.
 
+use std::num::NonZeroU16;
+
 use super::language::WORDS;
 use super::{Fact, FactSource, LIMIT, WISH};
 
@@ -17,15 +19,15 @@ pub(crate) struct Folded {
     count: u32,
 }
 
+/// Small, because a call has about a hundred.
 #[derive(Debug, Clone)]
 struct Entry {
-    /// The offset in the words, and the lengths there, in bytes.
-    start: u32,
-    slot: u32,
-    value: u32,
-    was: Option<u32>,
     /// The number of the fact that was found last.
     last: u32,
+    /// The lengths in the words, in bytes.
+    slot: u16,
+    value: u16,
+    was: Option<NonZeroU16>,
     times: u8,
     source: FactSource,
     is_by_caller: bool,
@@ -71,13 +73,20 @@ impl Known<'_> {
 
 impl Folded {
     /// Iterates over the values, oldest first.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Known<'_>> {
-        self.entries.iter().map(|entry| self.known(entry))
+    pub(super) fn iter(&self) -> impl Iterator<Item = Known<'_>> {
+        let mut words = self.words.as_str();
+        self.entries.iter().map(move |entry| {
+            let (own, rest) = words.split_at_checked(entry.length()).unwrap_or_default();
+            words = rest;
+            self.known(entry, own)
+        })
     }
 
-    /// Adds facts in the order in which they were found. Keeps at most `most` bytes of words.
+    /// Adds facts in the order in which they were found. Keeps at most `most` bytes of words. Ignores a fact that is
+    /// longer.
     pub fn extend<'a>(&mut self, facts: impl IntoIterator<Item = &'a Fact>, most: usize) {
-        for fact in facts {
+        let longest = most.min(usize::from(u16::MAX));
+        for fact in facts.into_iter().filter(|fact| fact.slot().len() + fact.value().len() <= longest) {
             self.add(fact);
             while self.words.len() > most {
                 self.evict();
@@ -95,11 +104,10 @@ impl Folded {
         let last = self.count;
         let Some(index) = self.iter().position(|known| is_equal(known.value, fact.value())) else {
             let entry = Entry {
-                start: length(&self.words),
+                last,
                 slot: length(fact.slot()),
                 value: length(fact.value()),
-                was: was.as_deref().map(length),
-                last,
+                was: was.as_deref().map(length).and_then(NonZeroU16::new),
                 times: 1,
                 source: fact.source(),
                 is_by_caller,
@@ -109,8 +117,7 @@ impl Folded {
             self.entries.push(entry);
             return;
         };
-        let Some(entry) = self.entries.get(index).cloned() else { return };
-        let known = self.known(&entry);
+        let (Some(entry), Some(known)) = (self.entries.get(index).cloned(), self.iter().nth(index)) else { return };
         let is_named =
             known.slot.is_empty() || (is_by_caller && !fact.slot().is_empty() && entry.source != FactSource::Caller);
         let (slot, value) = if is_named { (fact.slot(), fact.value()) } else { (known.slot, known.value) };
@@ -119,18 +126,17 @@ impl Folded {
         let new = Entry {
             slot: length(slot),
             value: length(value),
-            was: was.map(length),
+            was: was.map(length).and_then(NonZeroU16::new),
             last,
             times: entry.times.saturating_add(1),
             source: if is_named { fact.source() } else { entry.source },
             is_by_caller: entry.is_by_caller || is_by_caller,
             // The caller may return to an earlier value.
             is_replaced: entry.is_replaced && fact.replaces().is_none(),
-            ..entry
         };
         self.set_words(index, &words);
         if let Some(entry) = self.entries.get_mut(index) {
-            *entry = Entry { start: entry.start, ..new };
+            *entry = new;
         }
     }
 
@@ -165,20 +171,16 @@ impl Folded {
         self.entries.remove(index);
     }
 
-    /// Replaces the words of an entry, and moves those of later ones.
+    /// Replaces the words of an entry.
     fn set_words(&mut self, index: usize, words: &str) {
-        let Some(entry) = self.entries.get(index) else { return };
-        let (start, end) = (entry.start, entry.end());
-        self.words.replace_range(start as usize..end as usize, words);
-        for later in self.entries.iter_mut().skip(index + 1) {
-            later.start = later.start - (end - start) + length(words);
-        }
+        let start: usize = self.entries.iter().take(index).map(Entry::length).sum();
+        let end = start + self.entries.get(index).map_or(0, Entry::length);
+        self.words.replace_range(start..end, words);
     }
 
-    fn known(&self, entry: &Entry) -> Known<'_> {
-        let words = self.words.get(entry.start as usize..entry.end() as usize).unwrap_or_default();
-        let (slot, rest) = words.split_at_checked(entry.slot as usize).unwrap_or_default();
-        let (value, was) = rest.split_at_checked(entry.value as usize).unwrap_or_default();
+    fn known<'a>(&self, entry: &Entry, words: &'a str) -> Known<'a> {
+        let (slot, rest) = words.split_at_checked(entry.slot.into()).unwrap_or_default();
+        let (value, was) = rest.split_at_checked(entry.value.into()).unwrap_or_default();
         let of_kind = match slot {
             WISH => 0,
             LIMIT => 7,
@@ -201,14 +203,15 @@ impl Folded {
 }
 
 impl Entry {
-    fn end(&self) -> u32 {
-        self.start + self.slot + self.value + self.was.unwrap_or_default()
+    /// The length of its words in bytes.
+    fn length(&self) -> usize {
+        usize::from(self.slot) + usize::from(self.value) + self.was.map_or(0, |was| usize::from(was.get()))
     }
 }
 
-/// Returns the length of a text in bytes. The words of a call have less than 4 GB.
-fn length(text: &str) -> u32 {
-    u32::try_from(text.len()).unwrap_or(u32::MAX)
+/// Returns the length of a text in bytes. [`Folded::extend`] takes no longer ones.
+fn length(text: &str) -> u16 {
+    u16::try_from(text.len()).unwrap_or(u16::MAX)
 }
 
 /// Returns whether two values are equal, ignoring case.

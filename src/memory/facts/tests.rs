@@ -194,6 +194,15 @@ fn words_of_facts_are_bounded_and_the_callers_latest_stay() {
     assert!(facts.iter().filter(|fact| fact.source() == FactSource::Caller).count() > facts.len() / 2);
 }
 
+#[test]
+fn fact_longer_than_the_limit_replaces_no_other() {
+    let facts = ["A1B2", &"x".repeat(101), "C3D4"].map(|value| Fact::new("code", value, FactSource::Caller));
+    let mut folded = Folded::default();
+    folded.extend(&facts, 100);
+    let values: Vec<String> = folded.facts().iter().map(|fact| fact.value().to_owned()).collect();
+    assert_eq!(values, ["A1B2", "C3D4"]);
+}
+
 proptest! {
     #[test]
     fn released_facts_are_those_of_all_messages(

@@ -17,12 +17,22 @@ use crate::message::value::entries_bytes;
 #[derive(Clone)]
 pub struct Contents(Repr);
 
-#[derive(Clone)]
 enum Repr {
     // Most messages: no allocation besides the text.
     One([Content; 1]),
     // Copies of a message share it.
     Many(Arc<Vec<Content>>),
+}
+
+// Not derived, because the clone of an array is slow.
+impl Clone for Repr {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Self::One([one]) => Self::One([one.clone()]),
+            Self::Many(many) => Self::Many(many.clone()),
+        }
+    }
 }
 
 impl Contents {

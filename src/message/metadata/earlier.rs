@@ -33,7 +33,7 @@ impl Metadata {
     fn forget_after(&mut self, parts: usize, at_ms: i64) {
         if let Some(more) = &mut self.more {
             let more = Arc::make_mut(more);
-            more.times = more.times.until(at_ms);
+            more.times = more.times.until(at_ms.wrapping_sub(self.creation_ms));
             more.parts.truncate(parts);
         }
     }

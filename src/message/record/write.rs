@@ -120,7 +120,7 @@ impl Serialize for OfPart<'_> {
         if *index > 0 {
             map.serialize_entry(Timing::Creation.as_str(), &part.created_ms())?;
         }
-        timings(&mut map, part.created_ms(), part.own_times())?;
+        timings(&mut map, part.own_times())?;
         part.confidence().iter().try_for_each(|confidence| map.serialize_entry("confidence", confidence))?;
         for (key, value) in part.unknown().into_iter().flatten() {
             map.serialize_entry(key, value)?;
@@ -147,14 +147,14 @@ impl Serialize for Timings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(Timing::Creation.as_str(), &self.0.created_ms())?;
-        timings(&mut map, self.0.created_ms(), self.0.times())?;
+        timings(&mut map, self.0.times())?;
         unknown_entries(&mut map, self.0, |unknown| &unknown.timing)?;
         map.end()
     }
 }
 
-/// Writes times in milliseconds after the creation. The difference wraps, so that any time has a number.
-fn timings<M: SerializeMap>(map: &mut M, creation_ms: i64, times: Option<&Times>) -> Result<(), M::Error> {
+/// Writes times in milliseconds after the creation.
+fn timings<M: SerializeMap>(map: &mut M, times: Option<&Times>) -> Result<(), M::Error> {
     let mut times = times.into_iter().flat_map(Times::iter);
-    times.try_for_each(|(timing, at_ms)| map.serialize_entry(timing.as_str(), &at_ms.wrapping_sub(creation_ms)))
+    times.try_for_each(|(timing, after_ms)| map.serialize_entry(timing.as_str(), &after_ms))
 }

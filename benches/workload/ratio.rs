@@ -1,0 +1,47 @@
+//! Measures two pieces of work side by side, so that their ratio holds on a busy machine.
+
+#![allow(dead_code, reason = "each benchmark uses a part")]
+#![allow(missing_docs, clippy::disallowed_methods, clippy::print_stdout, reason = "not part of the library")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// The least time of one sample, so that the clock hardly counts, and the time of all samples of a comparison.
+const SAMPLE: Duration = Duration::from_millis(1);
+const ALL: Duration = Duration::from_secs(2);
+
+pub fn header(element: &str) {
+    println!("{:<28} {:>10} {:>12}   ratio", format!("ns per {element}"), "floor", "verbale");
+}
+
+/// Prints the time of both for each of `elements`, and the ratio. Both do the whole work in turns; results are dropped
+/// after the measurement. The time is that of the fastest tenth of the samples, which others disturbed least.
+pub fn compare<F, V>(name: &str, elements: u64, mut floor: impl FnMut() -> F, mut verbale: impl FnMut() -> V) {
+    let count = 1 + SAMPLE.as_nanos() / sample(1, &mut floor).max(1);
+    let mut samples = (Vec::new(), Vec::new());
+    let begin = Instant::now();
+    while samples.0.len() < 20 || begin.elapsed() < ALL {
+        samples.0.push(sample(count, &mut floor));
+        samples.1.push(sample(count, &mut verbale));
+    }
+    let each = |samples: Vec<u128>| fast(samples) as f64 / count as f64 / elements as f64;
+    let (floor, verbale) = (each(samples.0), each(samples.1));
+    println!("{name:<28} {floor:>10.0} {verbale:>12.0} {:>7.2}", verbale / floor);
+}
+
+/// Returns the time of `count` repetitions, in nanoseconds.
+fn sample<T>(count: u128, work: &mut impl FnMut() -> T) -> u128 {
+    let mut results = Vec::with_capacity(count as usize);
+    let begin = Instant::now();
+    for _ in 0..count {
+        results.push(black_box(work()));
+    }
+    let took = begin.elapsed().as_nanos();
+    drop(results);
+    took
+}
+
+fn fast(mut samples: Vec<u128>) -> u128 {
+    samples.sort_unstable();
+    samples.get(samples.len() / 10).copied().unwrap_or_default()
+}
