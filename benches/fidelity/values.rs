@@ -72,7 +72,8 @@ pub fn said(text: &str, is_transcript: bool) -> BTreeSet<String> {
     }
     values.extend(COUNTED.captures_iter(&plain).map(|found| format!("{} {}", &found[1], &found[2])));
     if is_transcript {
-        values.extend(CALLED.captures_iter(&plain).map(|found| found[1].to_owned()));
+        // "my name is david how can i help you"
+        values.extend(CALLED.captures_iter(&plain).map(|found| found[1].trim_end_matches(" how").to_owned()));
         let words = plain.split_whitespace().filter(|word| WORDS.contains(word));
         values.extend(words.map(str::to_owned));
         return values;

@@ -1,4 +1,4 @@
-//! [`Rarely`]: data that is empty in most places, and small there.
+//! [`Rarely`]: data that is empty in most messages and conversations.
 
 use std::ops::{Deref, DerefMut};
 

@@ -249,13 +249,13 @@ impl Finding<'_> {
         if capitals == 0 { 0 } else { self.add_as("name", at, capitals.min(3)) }
     }
 
-    /// Adds the first two words after an introduction in a transcript without capitals.
+    /// Adds the first word or two after `name is`, in a transcript without capitals.
     fn lower_name(&mut self, at: usize, run: usize) -> usize {
         let before = at
             .checked_sub(2)
             .and_then(|at| self.get(at))
             .is_some_and(|token| ["name", "nome", "nombre", "nom"].contains(&token.lower.as_str()));
-        if run < 2 || !before { 0 } else { self.add_as("name", at, run) }
+        if run == 0 || !before { 0 } else { self.add_as("name", at, run) }
     }
 
     /// Adds the words from `at` as a value, in the slot that the words before it name.

@@ -148,6 +148,7 @@ fn headings_and_numbers_of_entries_are_no_facts() {
 fn names_numbers_and_refusals_are_found_in_six_languages() {
     for (said, expected) in [
         ("my name is jennifer brown and i need two hundred dollars", "jennifer brown"),
+        ("hello my name is david how can i help you", "name=david"),
         ("Mein Name ist Jürgen Groß, ich möchte keine Versicherung", "Jürgen Groß"),
         ("Ich brauche drei Tickets am 24. Mai", "24 Mai"),
         ("Me llamo Lucía Gómez y no quiero seguro", "Lucía Gómez"),
