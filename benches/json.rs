@@ -1,12 +1,12 @@
 //! W5: a call of 1,000 turns to JSON and back. The baseline is `serde_json` on a plain `Vec` of the same texts.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "not part of the library")]
+#![allow(clippy::unwrap_used, reason = "not part of the library")]
 
 mod workload;
 
 use serde::{Deserialize, Serialize};
 use verbale::{MessagesManager, PlainMessage, Record};
-use workload::ratio::{compare, header};
+use workload::ratio::{compare, header, row};
 use workload::{Floor, Words, play};
 
 const TURNS: u64 = 1_000;
@@ -36,13 +36,7 @@ fn main() {
     let json = serde_json::to_string(&manager.records()).unwrap();
 
     header("turn");
-    println!(
-        "{:<28} {:>10} {:>12} {:>7.2}",
-        "bytes",
-        bare_json.len(),
-        json.len(),
-        json.len() as f64 / bare_json.len() as f64
-    );
+    row("bytes", bare_json.len() as f64, json.len() as f64);
     let read_bare = || serde_json::from_str::<Vec<Bare>>(&bare_json).unwrap();
     let read = || serde_json::from_str::<Vec<Record>>(&json).unwrap();
     let restore = || MessagesManager::<PlainMessage>::restore(read()).unwrap();

@@ -26,6 +26,11 @@ pub fn compare<F, V>(name: &str, elements: u64, mut floor: impl FnMut() -> F, mu
     }
     let each = |samples: Vec<u128>| fast(samples) as f64 / count as f64 / elements as f64;
     let (floor, verbale) = (each(samples.0), each(samples.1));
+    row(name, floor, verbale);
+}
+
+/// Prints two figures and their ratio.
+pub fn row(name: &str, floor: f64, verbale: f64) {
     println!("{name:<28} {floor:>10.0} {verbale:>12.0} {:>7.2}", verbale / floor);
 }
 

@@ -91,8 +91,7 @@ impl Metadata {
 
     /// Returns all known times in milliseconds since the Unix epoch, [`Timing::Creation`] first.
     pub fn timings(&self) -> impl Iterator<Item = (Timing, i64)> + '_ {
-        let others = self.times().into_iter().flat_map(Times::iter);
-        let others = others.map(|(timing, after_ms)| (timing, self.creation_ms.wrapping_add(after_ms)));
+        let others = self.times().into_iter().flat_map(|times| times.since(self.creation_ms));
         std::iter::once((Timing::Creation, self.creation_ms)).chain(others)
     }
 

@@ -119,8 +119,8 @@ impl<'a> Part<'a> {
             Some(data) if metadata.part_data().len() > 1 => Some(&data.times),
             _ => metadata.times(),
         };
-        let (created_ms, others) = (self.created_ms(), others.into_iter().flat_map(Times::iter));
-        let others = others.map(move |(timing, after_ms)| (timing, created_ms.wrapping_add(after_ms)));
+        let created_ms = self.created_ms();
+        let others = others.into_iter().flat_map(move |times| times.since(created_ms));
         std::iter::once((Timing::Creation, created_ms)).chain(others)
     }
 

@@ -27,6 +27,11 @@ impl Times {
         Timing::ALL.iter().skip(1).enumerate().filter_map(|(place, timing)| Some((*timing, self.at(place)?)))
     }
 
+    /// Like [`iter`](Self::iter), with the times themselves.
+    pub fn since(&self, creation_ms: i64) -> impl Iterator<Item = (Timing, i64)> + '_ {
+        self.iter().map(move |(timing, after_ms)| (timing, creation_ms.wrapping_add(after_ms)))
+    }
+
     /// Sets a time and returns the previous one. Ignores `Creation`.
     pub fn set(&mut self, timing: Timing, after_ms: i64) -> Option<i64> {
         let place = place(timing)?;
