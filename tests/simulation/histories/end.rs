@@ -139,11 +139,14 @@ impl World {
         }
     }
 
-    /// Flushes a process and takes its dead letters.
+    /// Flushes a process, stores one of its dead letters after all, sometimes, and takes the others.
     async fn drain(&mut self, process: usize) {
         let unstored = self.processes[process].writer.flush(RECOVERY).await;
         let waiting: Vec<_> = unstored.iter().filter(|unstored| !unstored.is_dead_letter).collect();
         assert!(waiting.is_empty(), "process {process} makes no progress: {waiting:?}");
+        if self.dice.chance(0.3) {
+            self.retry_letter_of(process).await;
+        }
         let writer = self.processes[process].writer.clone();
         loop {
             let taken = take_dead_letters(&writer).await.unwrap();
