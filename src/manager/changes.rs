@@ -103,7 +103,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let growing =
             newest.filter(|newest| last == LastMessage::Exclude && self.merges(newest.role())).map(Message::id);
         let (dirty, unknown_from) = known.dirty();
-        let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
+        let changed = dirty.filter_map(|position| self.list.get(self.index(position)));
         let new = self.list.range(unknown_from..self.list.end());
         let messages = changed.chain(new).map(W::message).filter(move |message| Some(message.id()) != growing);
         messages.map(|message| message.clone().into())
@@ -118,95 +118,85 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 known.acknowledge(index, revision, |index| self.list.get(index).map(|w| w.message().position()));
             }
         }
-        known.remove_clean(|position| {
-            let index = self.index(position);
-            (index, message(index).map_or(0, Message::revision))
-        });
+        known.remove_clean(|position| message(self.index(position)).map_or(0, Message::revision));
     }
 }
 
-/// The revision of each message that the log, or its writer, has.
+/// What the log, or its writer, has of the list: the messages before an index, each in its newest revision but for a few.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Revisions {
-    /// The index of the first message that is tracked.
-    first: usize,
-    /// The revisions from `first` to the last message that was ever acknowledged. Later messages are unknown to the log.
-    known: Vec<u32>,
-    /// The positions of messages among `known` with a newer revision, each once. Positions, because indices change when
-    /// a summary is inserted.
-    dirty: Vec<Position>,
+    /// The index from which on the log has nothing.
+    unknown_from: usize,
+    /// The messages before that index with a newer revision, and the revision that the log has, or 0. Sorted by position,
+    /// because indices change when a summary is inserted.
+    dirty: Vec<(Position, u32)>,
 }
 
 impl Revisions {
-    /// Tracks a list whose first index is `first`. The log has nothing of it yet.
-    pub fn starting_at(first: usize) -> Self {
-        Self { first, ..Self::default() }
-    }
-
-    /// Tracks a list that was restored from the log with these revisions.
-    pub fn restored(revisions: impl Iterator<Item = u32>) -> Self {
-        Self { known: revisions.collect(), ..Self::default() }
+    /// The log has the messages before `unknown_from`, and nothing of the others.
+    pub fn starting_at(unknown_from: usize) -> Self {
+        Self { unknown_from, dirty: Vec::new() }
     }
 
     /// Tracks a message that was inserted into the list at `index`.
     pub fn insert(&mut self, index: usize, position: Position) {
-        if index < self.unknown_from() {
-            self.known.insert(index - self.first, 0);
-            self.dirty.push(position);
+        if index < self.unknown_from {
+            self.unknown_from += 1;
+            self.add_dirty(position, 0);
         }
     }
 
     /// Marks the message at `index`, which is about to change, as dirty.
     #[inline]
     pub fn before_change(&mut self, index: usize, message: &Message) {
-        if !self.is_dirty(index, message.revision()) {
-            self.dirty.push(message.position());
+        if index < self.unknown_from {
+            self.add_dirty(message.position(), message.revision());
         }
     }
 
     /// Notes that the log has this revision of the message at `index`. `position` maps an index to a position.
     pub fn acknowledge(&mut self, index: usize, revision: u32, position: impl Fn(usize) -> Option<Position>) {
-        for new in self.unknown_from()..=index {
-            self.known.push(0);
-            self.dirty.extend(position(new));
+        for new in self.unknown_from..=index {
+            position(new).into_iter().for_each(|position| self.add_dirty(position, 0));
         }
-        if let Some(known) = index.checked_sub(self.first).and_then(|at| self.known.get_mut(at)) {
+        self.unknown_from = self.unknown_from.max(index + 1);
+        let known = position(index).and_then(|position| self.find(position).ok());
+        if let Some((_, known)) = known.and_then(|at| self.dirty.get_mut(at)) {
             *known = revision.max(*known);
         }
     }
 
-    /// Removes messages from `dirty` whose newest revision is known. `current` maps a position to an index and revision.
-    pub fn remove_clean(&mut self, current: impl Fn(Position) -> (usize, u32)) {
-        let mut dirty = std::mem::take(&mut self.dirty);
-        dirty.retain(|position| {
-            let (index, revision) = current(*position);
-            self.is_dirty(index, revision)
-        });
-        self.dirty = dirty;
+    /// Removes messages from `dirty` whose newest revision is known. `current` returns it for a position.
+    pub fn remove_clean(&mut self, current: impl Fn(Position) -> u32) {
+        self.dirty.retain(|(position, known)| *known < current(*position));
+        if self.dirty.is_empty() {
+            self.dirty = Vec::new();
+        }
     }
 
     /// Forgets the messages before the index `first`. `index` maps a position to an index.
     pub fn forget_before(&mut self, first: usize, index: impl Fn(Position) -> usize) {
-        self.known.drain(..(first - self.first).min(self.known.len()));
-        self.known.shrink_to(2 * self.known.len());
-        self.first = first;
-        self.dirty.retain(|position| index(*position) >= first);
+        self.unknown_from = self.unknown_from.max(first);
+        self.dirty.retain(|(position, _)| index(*position) >= first);
     }
 
-    /// Returns `true` if the log does not have this revision of the message at `index`.
-    #[inline]
-    pub fn is_dirty(&self, index: usize, revision: u32) -> bool {
-        self.known.get(index.wrapping_sub(self.first)).is_none_or(|known| *known < revision)
+    /// Returns `true` if the log does not have the newest revision of a message at `index`.
+    pub fn is_dirty(&self, index: usize, position: Position) -> bool {
+        index >= self.unknown_from || self.find(position).is_ok()
     }
 
     /// Returns the sorted positions of dirty messages, and the index from which on the log has nothing.
-    pub fn dirty(&self) -> (Vec<Position>, usize) {
-        let mut dirty = self.dirty.clone();
-        dirty.sort_unstable();
-        (dirty, self.unknown_from())
+    pub fn dirty(&self) -> (impl Iterator<Item = Position>, usize) {
+        (self.dirty.iter().map(|(position, _)| *position), self.unknown_from)
     }
 
-    fn unknown_from(&self) -> usize {
-        self.first + self.known.len()
+    fn add_dirty(&mut self, position: Position, known: u32) {
+        if let Err(at) = self.find(position) {
+            self.dirty.insert(at, (position, known));
+        }
+    }
+
+    fn find(&self, position: Position) -> Result<usize, usize> {
+        self.dirty.binary_search_by_key(&position, |(position, _)| *position)
     }
 }

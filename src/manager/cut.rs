@@ -58,9 +58,31 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Like [`summarizing`](Self::summarizing), but keeps at least the last `turns` turns in the window. A turn starts at
     /// each window message in which the caller says something.
     pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
-        let window = Shown::all(self);
-        let before = window.0.iter().rfind(|message| window.turns_after(message) >= turns)?;
-        Some(self.summarizing_before(self.cut_between(self.window_start, before.end)?))
+        Some(self.summarizing_before(self.cut_between(self.window_start, self.start_of_last(turns)?)?))
+    }
+
+    /// Returns the index at which the last `turns` turns begin, or `None` if there are fewer. Searches from the end, so it
+    /// reads these turns only.
+    fn start_of_last(&self, turns: usize) -> Option<usize> {
+        let (mut start, mut left) = (self.list.end(), turns);
+        // Where the user messages begin in which the caller says something, until the answer before them.
+        let mut said = None;
+        for (index, wrapper) in self.list.indexed(self.window_start..self.list.end()).rev() {
+            if left == 0 {
+                return Some(start);
+            }
+            let message = wrapper.message();
+            match message.role() {
+                Role::User if said.is_some() || message.starts_turn() => said = Some(index),
+                Role::Assistant if self.is_visible(message) => {
+                    if let Some(first) = said.take() {
+                        (start, left) = (first, left - 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        (left == usize::from(said.is_some())).then(|| said.unwrap_or(start))
     }
 
     fn summarizing_before(&self, place: usize) -> Summarizing {

@@ -37,7 +37,7 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
             write!(f, "\n          [released] {} messages that left memory", self.pruned())?;
         }
         for (index, wrapper) in self.list.indexed(0..self.list.end()) {
-            let pending = self.logged.is_dirty(index, wrapper.message().revision());
+            let pending = self.logged.is_dirty(index, wrapper.message().position());
             all_logged &= !pending;
             let log = if pending { '-' } else { ' ' };
             let mark = match Some(index) {

@@ -116,7 +116,7 @@ impl<W: Clone> List<W> {
         }
         // A short list grows in small steps, because a process has many of them.
         if self.own.len() == self.own.capacity() {
-            self.own.reserve_exact(self.step());
+            self.own.reserve_exact(self.step(8));
         }
         self.own.push(message);
         self.end() - 1
@@ -168,17 +168,17 @@ impl<W: Clone> List<W> {
         self.shared = None;
         let gone = first.saturating_sub(self.own_start).min(self.own.len());
         self.own.drain(..gone);
-        let room = self.step();
+        let room = self.step(4);
         if self.own.capacity() - self.own.len() > self.own.len() + room {
             self.own.shrink_to(self.own.len() + room);
         }
         self.own_start += gone;
     }
 
-    /// Returns for how many more messages a full list gets room. A long list doubles.
-    fn step(&self) -> usize {
+    /// Returns for how many more messages the list gets room: at least for `least`. A long list doubles.
+    fn step(&self, least: usize) -> usize {
         match self.own.len() {
-            short @ 0..64 => (short / 2).max(4),
+            short @ 0..64 => (short / 2).max(least),
             long => long,
         }
     }

@@ -91,7 +91,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the index of the first message whose newest revision is not logged.
     fn first_not_logged(&self) -> usize {
-        let (dirty, unknown_from) = self.logged.dirty();
-        dirty.first().map_or(unknown_from, |position| self.index(*position).min(unknown_from))
+        let (mut dirty, unknown_from) = self.logged.dirty();
+        dirty.next().map_or(unknown_from, |position| self.index(position).min(unknown_from))
     }
 }

@@ -175,7 +175,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Notes that the log has all messages, and whether the window is open.
     fn settle(&mut self) {
-        self.logged = Revisions::restored(self.list.iter().map(|wrapper| wrapper.message().revision()));
+        self.logged = Revisions::starting_at(self.list.end());
         self.submitted = self.logged.clone();
         self.window_is_open = self.has_open_window();
     }

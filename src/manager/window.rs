@@ -62,9 +62,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             let is_call = |content: &Content| content.as_tool_call().is_some() && self.manager.is_shown(content);
             let asked = || self.manager.list.range(self.asked.clone());
             let answers_call = is_user && asked().any(|wrapper| wrapper.contents().iter().any(is_call));
-            let says = |message: &Message| message.contents().iter().any(is_callers);
-            let said = self.text(&group).map(|text| !text.is_fake());
-            let starts_turn = is_user && said.unwrap_or_else(|| self.members(&group).any(says));
+            let starts_turn = is_user && self.members(&group).any(Message::starts_turn);
             turns += usize::from(starts_turn);
             self.set_asked(&group);
             Some(ShownMessage { end: group.end, starts_turn, answers_call, turns })
@@ -184,11 +182,11 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     /// Returns `true` if a user message starts with all results of the calls before it and holds no others.
     fn is_valid_answer(&self, message: &Message, group: &Group) -> bool {
         if self.asked.is_empty() {
-            return message.contents().iter().all(is_callers);
+            return message.contents().iter().all(Content::is_callers);
         }
         let results = message.contents().iter().take_while(|content| content.as_result().is_some());
         let own = message.contents().get(results.clone().count()..).unwrap_or_default();
-        own.iter().all(is_callers)
+        own.iter().all(Content::is_callers)
             && results.filter_map(Content::as_result).all(|result| self.is_asked_for(message, result))
             && self.late_results(group).next().is_none()
     }
@@ -201,7 +199,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             content.as_result().is_some_and(|result| self.is_asked_for(message, result))
         };
         let in_place = contents().filter(is_asked_for).map(|(_, content)| content);
-        let said = contents().map(|(_, content)| content).filter(|content| is_callers(content));
+        let said = contents().map(|(_, content)| content).filter(|content| content.is_callers());
         let mut answer: Contents = in_place.chain(self.late_results(group)).chain(said).cloned().collect();
         if answer.is_empty() {
             answer.extend([PLACEHOLDER.into()]);
@@ -292,9 +290,4 @@ impl<W: MessageWrapper> MessagesManager<W> {
 fn calls_last(contents: impl Iterator<Item = Content>) -> Contents {
     let (calls, others): (Vec<Content>, Vec<Content>) = contents.partition(|content| content.as_tool_call().is_some());
     others.into_iter().chain(calls).collect()
-}
-
-/// Returns `true` if the caller produced the content of a user message.
-fn is_callers(content: &Content) -> bool {
-    !matches!(content, Content::ToolResult(_) | Content::Unknown(_))
 }

@@ -166,11 +166,9 @@ proptest! {
                     prop_assert_eq!(cut.turns, start.turns);
                 }
             }
-            for keep in 0..4 {
-                let mut manager = manager.clone();
-                let Some(summarizing) = manager.summarizing_keeping(keep) else { continue };
-                manager.add_summary("S", &summarizing).unwrap();
-                prop_assert!(turns(&window(&manager)) >= keep);
+            for keep in 0..6 {
+                let last = manager.summarizing_by(|_, cuts| cuts.iter().rposition(|cut| cut.turns >= keep));
+                prop_assert_eq!(manager.summarizing_keeping(keep), last);
             }
             Ok(())
         })?;

@@ -162,6 +162,11 @@ impl Message {
         self.role.is_spoken() && !self.is_fake() && !self.is_background()
     }
 
+    /// Returns whether a turn starts with the message: the caller says something in it.
+    pub(crate) fn starts_turn(&self) -> bool {
+        self.role == Role::User && !self.is_fake() && self.contents.iter().any(Content::is_callers)
+    }
+
     /// Replaces the result of a tool call.
     pub(crate) fn replace_result(&mut self, result: &ToolResult) {
         let is_it = |known: &ToolResult| known.tool_call_id() == result.tool_call_id();

@@ -70,6 +70,12 @@ impl Content {
     pub(crate) fn is_blank(&self) -> bool {
         self.as_text().is_some_and(|text| is_blank(text))
     }
+
+    /// Returns whether the caller produced the content of a user message.
+    #[inline]
+    pub(crate) fn is_callers(&self) -> bool {
+        !matches!(self, Self::ToolResult(_) | Self::Unknown(_))
+    }
 }
 
 /// Shows kinds and lengths, not the words.
