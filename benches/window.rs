@@ -1,16 +1,26 @@
-//! WB: the window as Bedrock messages. The baseline is the SDK alone on prepared texts.
+//! WB: the window as Bedrock messages, and as the body of a Converse request. The baseline is the SDK alone on ready
+//! texts.
 
 #![allow(clippy::unwrap_used, reason = "not part of the library")]
 
 mod workload;
 
+use std::fmt::Debug;
+
+use aws_sdk_bedrockruntime::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_bedrockruntime::config::{BehaviorVersion, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
+use aws_sdk_bedrockruntime::error::BoxError;
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
+use aws_sdk_bedrockruntime::{Client, Config};
+use tokio::runtime::Builder;
 use verbale::{BedrockMessage, MessagesManager};
 use workload::ratio::{compare, header};
 use workload::{Floor, Words, play};
 
 fn main() {
     let words = Words::new();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let client = client();
     header("message");
     for messages in [20, 200] {
         let mut floor = Floor::default();
@@ -19,11 +29,50 @@ fn main() {
         play(&mut manager, &words, 1, messages / 2, false);
 
         let build = || floor.list.iter().map(|message| bare(message.role, &message.text)).collect::<Vec<_>>();
-        compare(&format!("{messages} as Bedrock messages"), messages, build, || manager.to_raw().unwrap());
+        let raw = || manager.to_raw().unwrap();
+        compare(&format!("{messages} as Bedrock messages"), messages, build, raw);
+        let serialize = |messages| runtime.block_on(serialize(&client, messages));
+        assert!(format!("{:?}", serialize(raw())).contains(SERIALIZED));
+        compare(&format!("{messages} as a Converse body"), messages, || serialize(build()), || serialize(raw()));
     }
 }
 
 fn bare(role: &str, text: &str) -> Message {
     let role = if role == "user" { ConversationRole::User } else { ConversationRole::Assistant };
     Message::builder().role(role).content(ContentBlock::Text(text.to_owned())).build().unwrap()
+}
+
+/// A client whose requests end once their body is written.
+fn client() -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("eu-central-1"))
+        .credentials_provider(Credentials::new("id", "secret", None, None, "benchmark"))
+        .interceptor(Serialized);
+    Client::from_conf(config.build())
+}
+
+async fn serialize(client: &Client, messages: Vec<Message>) -> impl Debug {
+    client.converse().model_id("model").set_messages(Some(messages)).send().await.unwrap_err()
+}
+
+const SERIALIZED: &str = "the body is written";
+
+#[derive(Debug)]
+struct Serialized;
+
+impl Intercept for Serialized {
+    fn name(&self) -> &'static str {
+        "Serialized"
+    }
+
+    fn read_after_serialization(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        assert!(context.request().body().content_length().is_some_and(|bytes| bytes > 1_000));
+        Err(SERIALIZED.into())
+    }
 }

@@ -40,7 +40,7 @@ impl FactFinder for RuleFactFinder {
             finding.find();
             if source == FactSource::Caller {
                 finding.spelled(earlier);
-                finding.wishes();
+                finding.wishes(asked.copied());
             }
             facts.append(&mut finding.facts);
         }

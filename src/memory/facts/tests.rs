@@ -59,6 +59,26 @@ fn what_the_caller_does_not_know_is_no_constraint() {
 }
 
 #[test]
+fn short_refusals_and_the_ends_of_long_sentences_are_kept() {
+    for (asked, said, limit) in [
+        ("Would you like travel insurance?", "No insurance.", Some("No insurance")),
+        ("Mit oder ohne Frühstück?", "Bitte ohne Frühstück.", Some("ohne Frühstück")),
+        ("Vuole l'assicurazione? Con bagaglio?", "Senza bagaglio.", Some("Senza bagaglio")),
+        ("I am sorry for the delay.", "No problem.", None),
+        ("Would you like travel insurance?", "No, thanks.", None),
+        (
+            "How can I help you?",
+            "I want to fly to Oslo on May 24th, only nonstop, no insurance.",
+            Some("fly to Oslo on May 24th only nonstop no insurance"),
+        ),
+    ] {
+        let facts = table(&[asked, said]).before(u32::MAX).facts();
+        let found = facts.iter().find(|fact| fact.slot() == LIMIT).map(|fact| fact.value().to_owned());
+        assert_eq!(found.as_deref(), limit, "{said}");
+    }
+}
+
+#[test]
 fn spelled_code_is_joined_over_turns() {
     let text = text(&["What is your booking code?", "K L 3", "Go on.", "0 5 T", "Thank you.", "Yes"]);
     assert!(text.contains("KL305T"), "{text}");

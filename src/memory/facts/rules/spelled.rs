@@ -1,5 +1,7 @@
 //! Codes that the caller spells, and what the caller wants or refuses.
 
+use std::collections::HashSet;
+
 use super::Finding;
 use crate::memory::facts::language::{WORDS, after, without};
 use crate::memory::facts::tokens::{Token, tokens};
@@ -9,6 +11,8 @@ use crate::message::{Message, Role, Text};
 
 /// The maximum length of a wish, refusal or constraint, in characters.
 const LONGEST_WISH: usize = 110;
+/// The minimum length of a wish, refusal or constraint that stands alone, in words.
+const LEAST_CLAUSE: usize = 3;
 
 impl Finding<'_> {
     /// Adds a code that the caller spells here, or continues from their last words.
@@ -48,19 +52,29 @@ impl Finding<'_> {
         if run >= 4 && letters(run) >= 2 && letters(run) < run { run } else { 0 }
     }
 
-    /// Adds the clauses in which the caller wants, refuses or limits something.
-    pub(super) fn wishes(&mut self) {
+    /// Adds the clauses in which the caller wants, refuses or limits something. `asked` is the question before.
+    pub(super) fn wishes(&mut self, asked: Option<&Message>) {
+        let asked = asked.into_iter().flat_map(|asked| asked.contents().texts());
+        let asked: HashSet<String> = asked.flat_map(|text| tokens(text)).map(|token| token.lower).collect();
         let mut start = 0;
         for end in 0..self.tokens.len() {
-            let ends_sentence = self.get(end + 1).is_none_or(|token| token.is_first);
-            let is_long = end - start > 8 && self.get(end).is_some_and(|token| token.ends_clause);
-            if !ends_sentence && !is_long {
+            let ends_sentence = |at: usize| self.get(at + 1).is_none_or(|token| token.is_first);
+            // What follows must be long enough for a clause of its own.
+            let is_long = || {
+                end - start > 8
+                    && self.get(end).is_some_and(|token| token.ends_clause)
+                    && !(end + 1..end + LEAST_CLAUSE).any(ends_sentence)
+            };
+            if !ends_sentence(end) && !is_long() {
                 continue;
             }
             let clause = self.tokens.get(start..=end).unwrap_or_default();
             let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
             start = end + 1;
-            let says = |phrases| words.len() >= 3 && after(phrases, &words).next().is_some();
+            // "No insurance" is a refusal if insurance was offered, "no problem" is none.
+            let is_answer = || words.last().is_some_and(|word| words.len() == 2 && asked.contains(word));
+            let is_clause = words.len() >= LEAST_CLAUSE || is_answer();
+            let says = |phrases| is_clause && after(phrases, &words).next().is_some();
             let has_limit = says(&WORDS.limits);
             let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_some();
             let slot = match has_limit && limits_anyway() {
