@@ -6,7 +6,8 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use super::ToolState;
-use super::line::{Cost, Fields, Shown, atom};
+use super::line::{Cost, Fields, Shown};
+use super::word::{atom, is_id, is_identifier};
 use crate::manager::without_bytes;
 use crate::message::{Content, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
@@ -234,25 +235,6 @@ impl Costs {
     pub fn affordable(&self, room: usize) -> usize {
         Cost::affordable(&[self.arguments.as_slice(), self.outcome.as_slice()].concat(), room)
     }
-}
-
-/// Returns whether a value is a code that identifies something: one word with a digit, or in capitals.
-pub(super) fn is_id(value: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    let is_capital = |c: char| !c.is_lowercase();
-    (1..=40).contains(&value.len())
-        && value.chars().all(is_word)
-        && (value.contains(|c: char| c.is_numeric()) || (value.len() > 1 && value.chars().all(is_capital)))
-}
-
-/// Returns whether a value identifies the object of a call, such as an account, so that the call's line always has it:
-/// any value whose key says that it is an id, or a code that is not a count, a date or a short abbreviation.
-fn is_identifier(key: &str, value: &str) -> bool {
-    let is_named = || ["id", "Id", "ID", "number", "Number", "code", "Code"].iter().any(|end| key.ends_with(end));
-    let has_letter = value.contains(char::is_alphabetic);
-    let is_mixed = has_letter && value.contains(|c: char| c.is_numeric());
-    let is_long = value.len() > 4 && value.chars().all(|c| c.is_alphanumeric() || (has_letter && c != '.'));
-    is_id(value) && (is_mixed || is_long || is_named())
 }
 
 /// Shows neither arguments nor outcome, because they may hold a caller's words.

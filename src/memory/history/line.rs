@@ -4,25 +4,19 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
-use crate::memory::one_line::one_line;
+use super::word::{LONGEST, atom, information, initials, size};
 
-/// The maximum length of a value, in characters.
-const LONGEST: usize = 120;
 /// The maximum number of values that a call or a result keeps, and the maximum length of all, in bytes.
 const MOST: usize = 400;
 const MOST_BYTES: usize = 12_000;
 /// The maximum length of arguments or results in a line, in bytes.
 const LINE: usize = 1_000;
-/// A value counts once, and once more for each this many bytes.
-const LONG: usize = 12;
 /// The length from which a field costs twice its length, in bytes.
 const LENGTH: usize = 100;
 /// The age at which a field costs twice as much.
 const OLD: usize = 200;
 /// The factor by which a field without new information costs more.
 const KNOWN: usize = 8;
-/// The minimum number of bytes that a short name saves.
-const MUCH: usize = 5;
 /// A cost above that of every field that a line can hold.
 pub(super) const NO_LIMIT: usize = usize::MAX - 1;
 
@@ -185,13 +179,13 @@ impl Fields {
     }
 
     /// Returns the cost of each field, and adds its values to `known`. The cost grows with the length and with `age`,
-    /// and falls with the information that `known` lacks. `name` returns the length of a name. A long list costs more than its length, and a field that
-    /// exceeds a line is never written.
+    /// and falls with the information that `known` lacks. `name` returns the length of a name. A long list costs more
+    /// than its length, and a field that exceeds a line is never written.
     pub fn costs(&self, known: &mut HashSet<String>, age: usize, name: impl Fn(&str) -> usize) -> Vec<Cost> {
         let cost = |(key, field): (String, &Field)| {
             let length = name(&key) + field.joined().len() + 2;
             let is_new = |value: &&String| known.insert(size(value).to_owned());
-            let says: usize = field.values.iter().filter(is_new).map(|value| 1 + value.len() / LONG).sum();
+            let says: usize = field.values.iter().filter(is_new).map(|value| information(value)).sum();
             let cost = length * (LENGTH + length) * (OLD + age);
             Cost { cost: cost.checked_div(says).unwrap_or(cost * KNOWN), length }
         };
@@ -268,33 +262,6 @@ impl Field {
     }
 }
 
-/// Returns the initials of a name of several words, such as `pi` of `payment_id`, if they are much shorter.
-pub(super) fn initials(name: &str) -> Option<String> {
-    let mut before = '_';
-    let mut short = String::new();
-    for c in name.chars() {
-        let is_first = !before.is_alphanumeric() || (before.is_lowercase() && c.is_uppercase());
-        short.extend(Some(c).filter(|c| is_first && c.is_alphabetic()).into_iter().flat_map(char::to_lowercase));
-        before = c;
-    }
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
-    (is_plain && short.len() > 1 && short.len() + MUCH <= name.len()).then_some(short)
-}
-
-/// Returns a number without its sign. Other values are returned unchanged.
-fn size(value: &str) -> &str {
-    value.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(value)
-}
-
-/// Writes a value as one word, or in quotation marks if it has other characters than those of ids, numbers and dates.
-pub(crate) fn atom(value: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-.:@+%/$€£".contains(c);
-    if !value.is_empty() && value.chars().count() <= LONGEST && value.chars().all(is_plain) {
-        return value.to_owned();
-    }
-    format!("\"{}\"", one_line(value, LONGEST))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,6 +301,15 @@ mod tests {
         assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, value| value == "X1"), "id=X1");
         let short = Cost::affordable(&costs, 7);
         assert_eq!(fields.write(short, &costs, &mut Shown::default(), |_, _| false), "id=X1 …");
+    }
+
+    #[test]
+    fn ids_cost_less_than_words_of_the_same_length() {
+        let fields = Fields::of(&serde_json::json!({"a": ["MFRB94", "HSR97W"], "b": ["London", "Madrid"]}));
+        let costs = fields.costs(&mut HashSet::new(), 0, str::len);
+        let mut shown = Shown::default();
+        let room = Cost::affordable(&costs, 20);
+        assert_eq!(fields.write(room, &costs, &mut shown, |_, _| false), "a=MFRB94|HSR97W …");
     }
 
     #[test]

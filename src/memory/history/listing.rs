@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::entry::{Costs, ToolUse};
-use super::line::{NO_LIMIT, Shown, initials};
+use super::line::{NO_LIMIT, Shown};
 use super::reads::reads;
+use super::word::initials;
 use super::{ToolHistory, ToolState};
 use crate::memory::facts::{Moment, holds, moment};
 use crate::message::{ToolCallId, ToolName};

@@ -12,6 +12,7 @@ mod listing;
 mod places;
 mod reads;
 mod state;
+mod word;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -215,7 +216,7 @@ impl ToolHistory {
             if !matches!(used.state(), ToolState::Succeeded { .. }) {
                 continue;
             }
-            let of = used.arguments().values().map(|(_, value)| value).find(|value| entry::is_id(value));
+            let of = used.arguments().values().map(|(_, value)| value).find(|value| word::is_id(value));
             let of = of.unwrap_or_default();
             for (name, value) in used.outcome().values() {
                 latest.insert((of, name.clone()), index);
