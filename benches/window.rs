@@ -7,12 +7,14 @@ mod workload;
 
 use std::fmt::Debug;
 
+use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::interceptors::BeforeTransmitInterceptorContextRef;
-use aws_sdk_bedrockruntime::config::{BehaviorVersion, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
+use aws_sdk_bedrockruntime::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_bedrockruntime::error::BoxError;
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
-use aws_sdk_bedrockruntime::{Client, Config};
 use tokio::runtime::Builder;
+use verbale::bedrock::turn_client;
+use verbale::testing::FakeBedrock;
 use verbale::{BedrockMessage, MessagesManager};
 use workload::ratio::{compare, header};
 use workload::{Floor, Words, play};
@@ -44,12 +46,7 @@ fn bare(role: &str, text: &str) -> Message {
 
 /// A client whose requests end once their body is written.
 fn client() -> Client {
-    let config = Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("eu-central-1"))
-        .credentials_provider(Credentials::new("id", "secret", None, None, "benchmark"))
-        .interceptor(Serialized);
-    Client::from_conf(config.build())
+    Client::from_conf(turn_client(FakeBedrock::default().sdk_config()).interceptor(Serialized).build())
 }
 
 async fn serialize(client: &Client, messages: Vec<Message>) -> impl Debug {

@@ -15,7 +15,7 @@ use crate::message::times::Times;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
 use crate::message::value::Map;
-use crate::message::{MessageId, Text};
+use crate::message::{Empty, MessageId, Rarely, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ struct More {
     turn: Option<Box<TurnRecord>>,
     /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
     parts: Vec<PartData>,
-    rare: Option<Box<Rare>>,
+    rare: Rarely<Rare>,
 }
 
 /// The data that few messages have.
@@ -48,6 +48,19 @@ struct Rare {
     redacted: Vec<Text>,
     aux: Map,
     unknown: Option<Box<Unknown>>,
+}
+
+impl Empty for Rare {
+    const EMPTY: &'static Self = &Self {
+        covers_from: None,
+        previous_summary: None,
+        decision: None,
+        forked_from: None,
+        request: None,
+        redacted: Vec::new(),
+        aux: Map::empty(),
+        unknown: None,
+    };
 }
 
 impl Metadata {
@@ -107,22 +120,22 @@ impl Metadata {
 
     /// The `seq` of the first message that a summary covers. Its [`Position`](crate::message::Position) has the last.
     pub(crate) fn covers_from(&self) -> Option<u32> {
-        self.rare()?.covers_from
+        self.rare().covers_from
     }
 
     /// Returns the id of the summary that this summary replaces, if any.
     pub(crate) fn previous_summary(&self) -> Option<MessageId> {
-        self.rare()?.previous_summary
+        self.rare().previous_summary
     }
 
     /// Returns the decision that made the message, if known.
     pub fn decision(&self) -> Option<&Decision> {
-        self.rare()?.decision.as_deref()
+        self.rare().decision.as_deref()
     }
 
     /// Returns the source of the fork if this message marks the point at which the conversation was forked.
     pub fn forked_from(&self) -> Option<&ForkedFrom> {
-        self.rare()?.forked_from.as_deref()
+        self.rare().forked_from.as_deref()
     }
 
     /// Returns the record of the turn that is logged with this message, if any.
@@ -132,16 +145,16 @@ impl Metadata {
 
     /// In a summary: the request to the model that wrote it, with its tokens.
     pub(crate) fn request(&self) -> Option<&RequestRecord> {
-        self.rare()?.request.as_deref()
+        self.rare().request.as_deref()
     }
 
     /// Returns the custom data, which [`Entry::set_data`](crate::Entry::set_data) sets.
     pub fn aux(&self) -> &Map {
-        self.rare().map_or(Map::EMPTY, |rare| &rare.aux)
+        &self.rare().aux
     }
 
     pub(crate) fn unknown(&self) -> Option<&Unknown> {
-        self.rare().and_then(|rare| rare.unknown.as_deref())
+        self.rare().unknown.as_deref()
     }
 
     /// Adds a mark and returns whether it changed the metadata.
@@ -223,21 +236,20 @@ impl Metadata {
     /// Removes empty parts, so that equal metadata has one representation however it was made.
     fn tidy(&mut self) {
         let Some(more) = self.more.as_mut().map(Arc::make_mut) else { return };
-        if let Some(rare) = &mut more.rare {
-            rare.unknown.take_if(|unknown| **unknown == Unknown::default());
-        }
-        more.rare.take_if(|rare| **rare == Rare::default());
+        let mut rare = std::mem::take(&mut *more.rare);
+        rare.unknown.take_if(|unknown| **unknown == Unknown::default());
+        more.rare = rare.into();
         if *more == More::default() {
             self.more = None;
         }
     }
 
-    fn rare(&self) -> Option<&Rare> {
-        self.more.as_deref()?.rare.as_deref()
+    fn rare(&self) -> &Rare {
+        self.more.as_deref().map_or(Rare::EMPTY, |more| &more.rare)
     }
 
     fn rare_mut(&mut self) -> &mut Rare {
-        self.more().rare.get_or_insert_default()
+        &mut self.more().rare
     }
 
     fn more(&mut self) -> &mut More {
@@ -275,7 +287,7 @@ mod tests {
         let without = metadata.clone();
         metadata.aux_mut().insert("attempts".to_owned(), 2.into());
         assert!(metadata != without);
-        metadata.set_aux(Map::EMPTY.clone());
+        metadata.set_aux(Map::default());
         assert!(metadata == without);
     }
 }

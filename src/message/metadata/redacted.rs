@@ -8,7 +8,7 @@ impl Metadata {
     ///
     /// Empty in the conversation that wrote the message, because it keeps the text.
     pub fn redacted(&self) -> &[Text] {
-        self.rare().map_or(&[], |rare| &rare.redacted)
+        &self.rare().redacted
     }
 
     /// Adds kinds of text that were removed.

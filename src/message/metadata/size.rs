@@ -12,20 +12,19 @@ impl Metadata {
         const MADE: usize = 100;
         const PART: usize = 128;
         const KIND: usize = 16;
+        let rare = self.rare();
+        let unknown: usize = rare.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
+        let policy = rare.decision.as_deref().and_then(|decision| decision.decided_by.as_ref());
+        let conversation = rare.forked_from.as_deref().map(|forked| &forked.conversation);
+        let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
         ALWAYS
             + self.part_data().len() * PART
             + self.turn().map_or(0, TurnRecord::record_bytes)
-            + self.rare().map_or(0, |rare| {
-                let unknown = rare.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
-                let policy = rare.decision.as_deref().and_then(|decision| decision.decided_by.as_ref());
-                let conversation = rare.forked_from.as_deref().map(|forked| &forked.conversation);
-                let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
-                rare.covers_from.map_or(0, |_| COVERS)
-                    + named
-                    + rare.request.as_deref().map_or(0, RequestRecord::record_bytes)
-                    + rare.redacted.iter().map(|kind| KIND + kind.len()).sum::<usize>()
-                    + entries_bytes(&rare.aux)
-                    + unknown
-            })
+            + rare.covers_from.map_or(0, |_| COVERS)
+            + named
+            + rare.request.as_deref().map_or(0, RequestRecord::record_bytes)
+            + rare.redacted.iter().map(|kind| KIND + kind.len()).sum::<usize>()
+            + entries_bytes(&rare.aux)
+            + unknown
     }
 }

@@ -19,7 +19,9 @@ pub struct Map {
 }
 
 impl Map {
-    pub(crate) const EMPTY: &Self = &Self { entries: Vec::new(), depth: 1 };
+    pub(crate) const fn empty() -> Self {
+        Self { entries: Vec::new(), depth: 1 }
+    }
 
     /// Creates a map. Returns a [`MessageError`] if it nests more than 32 deep.
     pub fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
@@ -98,7 +100,7 @@ impl Deref for Map {
 /// A map without entries.
 impl Default for Map {
     fn default() -> Self {
-        Self::EMPTY.clone()
+        Self::empty()
     }
 }
 

@@ -1,7 +1,5 @@
 //! Codes that the caller spells, and what the caller wants or refuses.
 
-use std::collections::HashSet;
-
 use super::Finding;
 use crate::memory::facts::language::{WORDS, after, without};
 use crate::memory::facts::tokens::{Token, tokens};
@@ -54,8 +52,10 @@ impl Finding<'_> {
 
     /// Adds the clauses in which the caller wants, refuses or limits something. `asked` is the question before.
     pub(super) fn wishes(&mut self, asked: Option<&Message>) {
-        let asked = asked.into_iter().flat_map(|asked| asked.contents().texts());
-        let asked: HashSet<String> = asked.flat_map(|text| tokens(text)).map(|token| token.lower).collect();
+        let asked_for = |word: &String| {
+            let texts = asked.into_iter().flat_map(|asked| asked.contents().texts());
+            texts.flat_map(|text| tokens(text)).any(|token| token.lower == *word)
+        };
         let mut start = 0;
         for end in 0..self.tokens.len() {
             let ends_sentence = |at: usize| self.get(at + 1).is_none_or(|token| token.is_first);
@@ -72,7 +72,7 @@ impl Finding<'_> {
             let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
             start = end + 1;
             // "No insurance" is a refusal if insurance was offered, "no problem" is none.
-            let is_answer = || words.last().is_some_and(|word| words.len() == 2 && asked.contains(word));
+            let is_answer = || words.len() == 2 && words.last().is_some_and(asked_for);
             let is_clause = words.len() >= LEAST_CLAUSE || is_answer();
             let says = |phrases| is_clause && after(phrases, &words).next().is_some();
             let has_limit = says(&WORDS.limits);
