@@ -6,7 +6,7 @@ mod workload;
 
 use serde::{Deserialize, Serialize};
 use verbale::{MessagesManager, PlainMessage, Record};
-use workload::ratio::{compare, header, row};
+use workload::ratio::{compare, header, keeping_memory, row};
 use workload::{Floor, Words, play};
 
 const TURNS: u64 = 1_000;
@@ -20,6 +20,10 @@ struct Bare {
 }
 
 fn main() {
+    keeping_memory(measure);
+}
+
+fn measure() {
     let words = Words::new();
     let mut floor = Floor::default();
     play(&mut floor, &words, 1, TURNS, false);

@@ -4,10 +4,14 @@
 mod workload;
 
 use verbale::{MessagesManager, PlainMessage};
-use workload::ratio::{compare, header};
+use workload::ratio::{compare, header, keeping_memory};
 use workload::{Conversation, Floor, Words, play};
 
 fn main() {
+    keeping_memory(measure);
+}
+
+fn measure() {
     let words = Words::new();
     header("turn");
     for (name, summaries) in [("turns", false), ("turns, with summaries", true)] {

@@ -16,10 +16,14 @@ use tokio::runtime::Builder;
 use verbale::bedrock::turn_client;
 use verbale::testing::FakeBedrock;
 use verbale::{BedrockMessage, MessagesManager};
-use workload::ratio::{compare, header};
+use workload::ratio::{compare, header, keeping_memory};
 use workload::{Floor, Words, play};
 
 fn main() {
+    keeping_memory(measure);
+}
+
+fn measure() {
     let words = Words::new();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let client = client();

@@ -1,14 +1,37 @@
 //! Measures two pieces of work side by side, so that their ratio holds on a busy machine.
 
 #![allow(dead_code, reason = "each benchmark uses a part")]
-#![allow(missing_docs, clippy::disallowed_methods, clippy::print_stdout, reason = "not part of the library")]
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "not part of the library"
+)]
 
+use std::env;
 use std::hint::black_box;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The least time of one sample, so that the clock hardly counts, and the time of all samples of a comparison.
 const SAMPLE: Duration = Duration::from_millis(1);
 const ALL: Duration = Duration::from_secs(2);
+
+/// Lets glibc keep freed memory, as a service that runs for long has it. By default it returns much of it to the system after
+/// a sample, and who must ask for it again, the baseline or the library, depends on the sizes that were freed before.
+const KEEP_MEMORY: [(&str, &str); 2] =
+    [("MALLOC_TRIM_THRESHOLD_", "1073741824"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
+
+/// Runs the benchmark in a process that keeps freed memory.
+pub fn keeping_memory(benchmark: impl FnOnce()) {
+    if KEEP_MEMORY.iter().all(|(name, _)| env::var_os(name).is_some()) {
+        return benchmark();
+    }
+    let mut again = Command::new(env::current_exe().unwrap());
+    let status = again.args(env::args_os().skip(1)).envs(KEEP_MEMORY).status().unwrap();
+    std::process::exit(status.code().unwrap_or(1));
+}
 
 pub fn header(element: &str) {
     println!("{:<28} {:>10} {:>12}   ratio", format!("ns per {element}"), "floor", "verbale");

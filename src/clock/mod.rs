@@ -8,7 +8,7 @@ mod moment;
 mod seeded;
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -91,37 +91,40 @@ impl Clock for ManualClock {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemIds;
 
-/// Shared by all managers, so that ids increase in the whole process.
-static LAST_ID: Mutex<u128> = Mutex::new(0);
+/// The first half of the last id: a time of 48 bits and a number of 16 bits. All managers share it, so that ids increase in
+/// the whole process.
+static LAST: AtomicU64 = AtomicU64::new(0);
+/// The second half of the ids, which is drawn again when the time advances, so that copies of a process do not share it.
+static RANDOM: AtomicU64 = AtomicU64::new(0);
 
 impl IdSource for SystemIds {
     fn next_id(&self, now_ms: i64) -> u128 {
-        let mut last = unpoisoned(&LAST_ID);
-        *last = id_after(*last, now_ms, random_part);
-        *last
+        let next = |last| Some(half_after(last, now_ms));
+        let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_else(|last| last);
+        let half = half_after(last, now_ms);
+        if half >> NUMBER_BITS > last >> NUMBER_BITS {
+            RANDOM.store(random(), Ordering::Relaxed);
+        }
+        u128::from(half) << u64::BITS | u128::from(RANDOM.load(Ordering::Relaxed))
     }
 }
 
-/// Returns an id with a new random part if the time has advanced, else the last id plus one.
+/// Returns the first half of the id after `last`: number 0 of a later time, or the next number.
 ///
-/// If the random part overflows, the carry increments the time, so the ids still increase.
-fn id_after(last: u128, now_ms: i64, random_part: impl FnOnce() -> u128) -> u128 {
-    let time = u128::from(now_ms.clamp(0, MAX_TIME_MS).unsigned_abs());
-    if time > last >> RANDOM_BITS { time << RANDOM_BITS | random_part() } else { last + 1 }
+/// If the number overflows, the carry increments the time, so the ids still increase.
+fn half_after(last: u64, now_ms: i64) -> u64 {
+    let time = now_ms.clamp(0, MAX_TIME_MS).unsigned_abs();
+    if time > last >> NUMBER_BITS { time << NUMBER_BITS } else { last + 1 }
 }
 
-const RANDOM_BITS: u32 = 80;
+const NUMBER_BITS: u32 = 16;
 /// One millisecond less than the field can hold, to leave room for the carry.
 const MAX_TIME_MS: i64 = (1 << 48) - 2;
 
 #[expect(clippy::disallowed_methods, reason = "this is the port")]
-fn random_part() -> u128 {
-    let mut bytes = [0; 16];
-    if let Some(random) = bytes.last_chunk_mut::<{ RANDOM_BITS as usize / 8 }>() {
-        // Without randomness, ids still increase, but are unique in this process only.
-        let _ = getrandom::fill(random);
-    }
-    u128::from_be_bytes(bytes)
+fn random() -> u64 {
+    // Without randomness, ids still increase, but are unique in this process only.
+    getrandom::u64().unwrap_or_default()
 }
 
 /// Ids that count up, for reproducible tests.
@@ -150,7 +153,7 @@ pub(crate) struct SystemRandomness;
 
 impl Randomness for SystemRandomness {
     fn next_u64(&self) -> u64 {
-        random_part() as u64
+        random()
     }
 }
 
@@ -178,12 +181,22 @@ mod tests {
 
     #[test]
     fn ids_increase_while_the_clock_steps_back_and_within_a_millisecond() {
-        let mut last = 0;
-        for now_ms in [-1, 0, 5_000, 5_000, 5_001, 1, i64::MIN, 5_002, i64::MAX, i64::MAX, 7] {
-            let id = id_after(last, now_ms, || (1 << RANDOM_BITS) - 1);
-            assert!(id > last, "{id:x} after {last:x}");
-            last = id;
+        let mut last = (5_000 << NUMBER_BITS) - 3;
+        for now_ms in [-1, 0, 4_999, 5_000, 5_000, 5_001, 1, i64::MIN, 5_002, i64::MAX, i64::MAX, 7] {
+            let half = half_after(last, now_ms);
+            assert!(half > last, "{half:x} after {last:x}");
+            last = half;
         }
+    }
+
+    #[test]
+    fn ids_of_threads_differ_and_increase_in_each() {
+        let ids = || (0..10_000).map(|_| SystemIds.next_id(SystemClock.now_ms())).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(ids)).collect();
+        let threads: Vec<Vec<u128>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert!(threads.iter().all(|ids| ids.is_sorted()));
+        let all: std::collections::BTreeSet<u128> = threads.into_iter().flatten().collect();
+        assert_eq!(all.len(), 40_000);
     }
 
     #[test]
@@ -191,7 +204,7 @@ mod tests {
         let now = SystemClock.now_ms();
         let first = SystemIds.next_id(now);
         // A parallel test may have made an id in a later millisecond.
-        assert!(first >> RANDOM_BITS >= now as u128);
+        assert!(first >> (u64::BITS + NUMBER_BITS) >= now as u128);
         assert!(SystemIds.next_id(now - 3_600_000) > first);
     }
 
