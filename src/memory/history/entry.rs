@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::ToolState;
 use super::line::{Cost, Fields, Shown};
-use super::word::{atom, is_id, is_identifier};
+use super::word::{atom, is_id, is_id_of, is_identifier};
 use crate::manager::without_bytes;
 use crate::message::{Content, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
@@ -159,15 +159,18 @@ impl ToolUse {
 
     /// Returns the ids in the arguments, and the first id in the result.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        let is_code = |value: &&str| is_id(value) && value.contains(char::is_alphabetic);
-        self.arguments.single_values().filter(|value| is_id(value)).chain(self.outcome.single_values().find(is_code))
+        self.arguments.kept(is_id_of).chain(self.first_id())
+    }
+
+    /// Returns the first id in the result.
+    fn first_id(&self) -> Option<&str> {
+        self.outcome.kept(|_, value| is_id(value) && value.contains(char::is_alphabetic)).next()
     }
 
     /// Keeps only the ids that the shortest line contains.
     pub(super) fn shorten(&mut self) {
-        let outcome = self.ids().nth(self.arguments.single_values().filter(|value| is_id(value)).count());
-        let outcome = outcome.map(str::to_owned);
-        self.arguments.retain(is_id);
+        let outcome = self.first_id().map(str::to_owned);
+        self.arguments.retain(is_id_of);
         self.outcome = Fields::default();
         outcome.iter().for_each(|id| self.outcome.add_text(id));
     }

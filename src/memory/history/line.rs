@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
-use super::word::{LONGEST, atom, information, initials, size};
+use super::word::{LONGEST, atom, information, initials, is_named_ids, size};
 
 /// The maximum number of values that a call or a result keeps, and the maximum length of all, in bytes.
 const MOST: usize = 400;
@@ -13,6 +13,8 @@ const MOST_BYTES: usize = 12_000;
 const LINE: usize = 1_000;
 /// The length from which a field costs twice its length, in bytes.
 const LENGTH: usize = 100;
+/// The maximum number of ids in a list that a line always has.
+const FEW: usize = 4;
 /// The age at which a field costs twice as much.
 const OLD: usize = 200;
 /// The factor by which a field without new information costs more.
@@ -134,35 +136,27 @@ impl Fields {
             .flat_map(|(name, field)| field.values.iter().map(move |value| (name.clone(), value.as_str())))
     }
 
-    /// Iterates over the fields with one value.
-    pub fn single_values(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|field| match field.values.as_slice() {
-            [value] => Some(value.as_str()),
-            _ => None,
-        })
-    }
-
-    /// Removes all fields except those with a single value for which `keeps` returns `true`.
-    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
-        self.0.retain(|field| matches!(field.values.as_slice(), [value] if keeps(value)));
+    /// Removes all fields except those whose values `keeps` [keeps](Self::kept).
+    pub fn retain(&mut self, keeps: impl Fn(&str, &str) -> bool) {
+        self.0.retain(|field| field.is_kept(&keeps));
         self.0.shrink_to_fit();
     }
 
-    /// Iterates over the values that [`write`](Self::write) always writes.
+    /// Iterates over the values of the fields with one value or a few, for all of which `keeps` returns `true`. It gets the
+    /// key and the value.
     pub fn kept(&self, keeps: impl Fn(&str, &str) -> bool) -> impl Iterator<Item = &str> {
-        let kept = move |field: &Field| matches!(field.values.as_slice(), [value] if keeps(field.key(), value));
-        self.0.iter().filter(move |field| kept(field)).flat_map(|field| &field.values).map(String::as_str)
+        self.0.iter().filter(move |field| field.is_kept(&keeps)).flat_map(|field| &field.values).map(String::as_str)
     }
 
     /// Writes the fields whose cost is at most `most`, except those whose key last had the same values, and notes them
-    /// in `shown`. A single value is always written if `keeps` returns `true` for it. If a field is left out because of
+    /// in `shown`. A field is always written if `keeps` [keeps](Self::kept) its values. If a field is left out because of
     /// its cost, the text ends with `…`.
     pub fn write(&self, most: usize, costs: &[Cost], shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
         let mut words: Vec<String> = Vec::new();
         let mut is_cut = false;
         for ((name, field), cost) in self.names().zip(&self.0).zip(costs) {
             let joined = field.joined();
-            let is_kept = matches!(field.values.as_slice(), [value] if keeps(field.key(), value));
+            let is_kept = field.is_kept(&keeps);
             if !is_kept && shown.last.get(&name) == Some(&joined) {
                 continue;
             }
@@ -254,6 +248,12 @@ impl Field {
         self.path.last().map_or("", String::as_str)
     }
 
+    /// Returns whether `keeps` returns `true` for all values, of which there is one, or a few with a key for several ids.
+    fn is_kept(&self, keeps: impl Fn(&str, &str) -> bool) -> bool {
+        let is_list = self.values.len() <= FEW && is_named_ids(self.key());
+        (self.values.len() == 1 || is_list) && self.values.iter().all(|value| keeps(self.key(), value))
+    }
+
     /// Writes the values. Equal ones are written once.
     fn joined(&self) -> String {
         let is_one = self.values.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
@@ -265,6 +265,7 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::history::word::is_identifier;
 
     fn written(json: &str) -> String {
         let fields = Fields::of(&serde_json::from_str(json).unwrap());
@@ -301,6 +302,19 @@ mod tests {
         assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, value| value == "X1"), "id=X1");
         let short = Cost::affordable(&costs, 7);
         assert_eq!(fields.write(short, &costs, &mut Shown::default(), |_, _| false), "id=X1 …");
+    }
+
+    #[test]
+    fn every_line_has_the_ids_of_the_object() {
+        let arguments = r##"{"order_id": "#W17", "store_id": "Store 209", "bill": "INV/2026/17", "item_ids": ["4202497723"],
+            "seat_ids": ["A1", "A2"], "sizes": ["XL", "XS"], "paid": "yes", "day": "2026-05-20", "price": 30}"##;
+        let fields = Fields::of(&serde_json::from_str(arguments).unwrap());
+        let costs = fields.costs(&mut HashSet::new(), 0, str::len);
+        let mut shown = Shown::default();
+        let expected =
+            r##"bill=INV/2026/17 item_ids=4202497723 order_id="#W17" seat_ids=A1|A2 store_id="Store 209" …"##;
+        assert_eq!(fields.write(0, &costs, &mut shown, is_identifier), expected);
+        assert_eq!(fields.write(0, &costs, &mut shown, is_identifier), expected);
     }
 
     #[test]

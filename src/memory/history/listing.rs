@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::entry::{Costs, ToolUse};
 use super::line::{NO_LIMIT, Shown};
 use super::reads::reads;
-use super::word::initials;
+use super::word::{atom, initials};
 use super::{ToolHistory, ToolState};
 use crate::memory::facts::{Moment, holds, moment};
 use crate::message::{ToolCallId, ToolName};
@@ -273,7 +273,7 @@ fn fold(listed: &[(usize, &ToolUse)], is_shown: &dyn Fn(&ToolUse) -> bool) -> Li
 /// Adds the ids of calls to their line.
 fn with_ids(head: String, uses: &[&ToolUse]) -> String {
     let mut seen = HashSet::new();
-    let ids = uses.iter().map(|used| used.ids().filter(|id| seen.insert(*id)).collect::<Vec<_>>().join(" "));
+    let ids = uses.iter().map(|used| used.ids().filter(|id| seen.insert(*id)).map(atom).collect::<Vec<_>>().join(" "));
     let ids: Vec<String> = ids.filter(|ids| !ids.is_empty()).collect();
     if ids.is_empty() { head } else { format!("{head}: {}", ids.join("; ")) }
 }

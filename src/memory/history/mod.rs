@@ -216,8 +216,8 @@ impl ToolHistory {
             if !matches!(used.state(), ToolState::Succeeded { .. }) {
                 continue;
             }
-            let of = used.arguments().values().map(|(_, value)| value).find(|value| word::is_id(value));
-            let of = of.unwrap_or_default();
+            let of = used.arguments().values().find(|(name, value)| word::is_id_of(name, value));
+            let of = of.map(|(_, value)| value).unwrap_or_default();
             for (name, value) in used.outcome().values() {
                 latest.insert((of, name.clone()), index);
                 facts.push((index, Fact::new(name, value.to_owned(), FactSource::Tool)));

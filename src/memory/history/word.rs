@@ -34,13 +34,35 @@ pub(super) fn atom(value: &str) -> String {
     format!("\"{}\"", one_line(value, LONGEST))
 }
 
-/// Returns whether a value is a code that identifies something: one word with a digit, or in capitals.
+/// The maximum length of an id, in bytes.
+const LONGEST_ID: usize = 40;
+
+/// Returns whether a value is a code that identifies something: one word with a digit, or in capitals. It may begin with a
+/// `#` and have slashes, as in `#W17` and `INV/2026/17`.
 pub(super) fn is_id(value: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-' || c == '/';
     let is_capital = |c: char| !c.is_lowercase();
-    (1..=40).contains(&value.len())
-        && value.chars().all(is_word)
-        && (value.contains(|c: char| c.is_numeric()) || (value.len() > 1 && value.chars().all(is_capital)))
+    let word = value.strip_prefix('#').unwrap_or(value);
+    (1..=LONGEST_ID).contains(&word.len())
+        && word.chars().all(is_word)
+        && (word.contains(|c: char| c.is_numeric()) || (word.len() > 1 && word.chars().all(is_capital)))
+}
+
+/// Returns whether a value is an id by its form or by its key.
+pub(super) fn is_id_of(key: &str, value: &str) -> bool {
+    is_id(value) || (is_named_id(key) && (1..=LONGEST_ID).contains(&value.len()))
+}
+
+/// Returns whether a key says that its value identifies something: `id`, `order_id`, `storeId`, `item_ids`.
+fn is_named_id(key: &str) -> bool {
+    let is_one =
+        |key: &str| key.eq_ignore_ascii_case("id") || ["_id", "-id", "Id", "ID"].iter().any(|end| key.ends_with(end));
+    is_one(key) || key.strip_suffix('s').is_some_and(is_one)
+}
+
+/// Returns whether a key says that its values identify several things: `item_ids`, `seatIds`.
+pub(super) fn is_named_ids(key: &str) -> bool {
+    key.ends_with('s') && is_named_id(key)
 }
 
 /// Returns how much a new value says: 1, and 1 more for each 12 bytes. An id, which later calls need as it is, says more
@@ -57,8 +79,8 @@ fn is_mixed(value: &str) -> bool {
 /// Returns whether a value identifies the object of a call, such as an account, so that the call's line always has it:
 /// any value whose key says that it is an id, or a code that is not a count, a date or a short abbreviation.
 pub(super) fn is_identifier(key: &str, value: &str) -> bool {
-    let is_named = || ["id", "Id", "ID", "number", "Number", "code", "Code"].iter().any(|end| key.ends_with(end));
+    let is_named = || ["number", "Number", "code", "Code"].iter().any(|end| key.ends_with(end));
     let has_letter = value.contains(char::is_alphabetic);
     let is_long = value.len() > 4 && value.chars().all(|c| c.is_alphanumeric() || (has_letter && c != '.'));
-    is_id(value) && (is_mixed(value) || is_long || is_named())
+    is_id_of(key, value) && (is_named_id(key) || is_mixed(value) || is_long || is_named())
 }
