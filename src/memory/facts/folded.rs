@@ -158,7 +158,8 @@ impl Folded {
         };
         let (index, known) = self.iter().enumerate().filter(|(_, known)| is_it(known)).last()?;
         // A code that the caller continues to spell is not a correction.
-        let corrected = was.is_empty().then(|| known.value.to_owned());
+        let is_continued = !was.is_empty() && fact.value().starts_with(was);
+        let corrected = (!is_continued).then(|| known.value.to_owned());
         self.entries.get_mut(index)?.is_replaced = true;
         corrected
     }
@@ -225,7 +226,7 @@ fn is_code(value: &str) -> bool {
 }
 
 /// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.
-fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
+pub(super) fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
     let lower = value.to_lowercase();
     let is_date = lower.split(' ').any(|word| WORDS.months.contains(word) || WORDS.days.contains(word));

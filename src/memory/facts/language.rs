@@ -25,6 +25,8 @@ pub(super) struct Words {
     pub introductions: Vec<Vec<&'static str>>,
     /// Phrases that announce a correction.
     pub corrections: Vec<Vec<&'static str>>,
+    /// Phrases before what the caller does not want, such as "instead of".
+    pub rejections: Vec<Vec<&'static str>>,
     /// Phrases of refusals and constraints.
     pub limits: Vec<Vec<&'static str>>,
     /// Phrases with a negation that say only what the caller does not know.
@@ -32,11 +34,16 @@ pub(super) struct Words {
     /// Phrases of wishes.
     pub wishes: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
+    /// Words for the sign in an e-mail address, and for the other signs in it.
+    pub at_signs: HashSet<&'static str>,
+    pub signs: HashSet<&'static str>,
     /// Words that mean yes or no.
     replies: HashSet<&'static str>,
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
+    /// Words that repeat the digit after them: "double five".
+    repeats: HashMap<&'static str, usize>,
     /// Frequent words of languages that capitalize all nouns.
     noun_languages: HashSet<&'static str>,
 }
@@ -45,6 +52,16 @@ impl Words {
     /// Returns the number that a word means: 0 to 20, a multiple of ten, 100 or 1,000.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.values.get(word).copied()
+    }
+
+    /// Returns whether a word means yes or no.
+    pub fn is_reply(&self, word: &str) -> bool {
+        self.replies.contains(word)
+    }
+
+    /// Returns how often a word such as "double" repeats the digit after it.
+    pub fn repeats(&self, word: &str) -> Option<usize> {
+        self.repeats.get(word).copied()
     }
 
     /// Returns the parts of a number in one word, such as `sechsundvierzig` or `forty-six`.
@@ -95,13 +112,17 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         units: set("units"),
         introductions: phrases("introductions"),
         corrections: phrases("corrections"),
+        rejections: phrases("rejections"),
         limits: phrases("limits"),
         ignorance: phrases("ignorance"),
         wishes: phrases("wishes"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
         replies: ["yes", "no"].into_iter().flat_map(lists).collect(),
+        at_signs: set("at signs"),
+        signs: set("signs"),
         acronyms: set("acronyms"),
         values: values(),
+        repeats: numbered("repeats", &[2, 3]).into_iter().collect(),
         noun_languages: set("noun language"),
     }
 });
@@ -113,19 +134,23 @@ fn values() -> HashMap<&'static str, u32> {
     let lists = [("digits", (0..=10).collect::<Vec<u32>>()), ("ordinals", (1..=10).collect()), ("tens", TENS.to_vec())];
     let mut found = HashMap::new();
     for (name, values) in lists {
-        for (entry, value) in entries(name).flat_map(|list| list.split(", ").zip(values.clone()).collect::<Vec<_>>()) {
-            for word in entry.split(' ') {
-                found.entry(word).or_insert(value);
-            }
+        for (word, value) in numbered(name, &values) {
+            found.entry(word).or_insert(value);
         }
     }
     found
 }
 
+/// Returns each word of a list whose entries have these values. An entry can have several words.
+fn numbered<T: Copy>(name: &str, values: &[T]) -> Vec<(&'static str, T)> {
+    let entries = entries(name).flat_map(|list| list.split(", ").zip(values.iter().copied()));
+    entries.flat_map(|(entry, value)| entry.split(' ').map(move |word| (word, value))).collect()
+}
+
 /// Returns whether a text in lower case says yes or no at its beginning or after a comma.
 pub(crate) fn says_yes_or_no(lower: &str) -> bool {
     let words = lower.split(',').filter_map(|part| part.split_whitespace().next());
-    words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.replies.contains(word))
+    words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.is_reply(word))
 }
 
 /// Returns the words without those of the phrases.

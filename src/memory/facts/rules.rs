@@ -2,6 +2,7 @@
 
 mod slots;
 mod spelled;
+mod wishes;
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use super::language::{WORDS, after};
 use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::one_line::one_line;
-use crate::message::{Message, Role, Text};
+use crate::message::{Message, Role};
 
 /// Finds facts by rules, without a model and without knowledge of a domain: ids and codes, names, numbers with their
 /// noun, amounts, dates, times, e-mail addresses, spelled codes, and what the caller wants or refuses.
@@ -36,7 +37,15 @@ impl FactFinder for RuleFactFinder {
             let question = asked.filter(|_| source == FactSource::Caller).and_then(|asked| question(asked));
             let tokens = tokens(text.as_str());
             let small = small(&tokens, earlier);
-            let mut finding = Finding { tokens: &tokens, source, question, small, corrected: None, facts: Vec::new() };
+            let mut finding = Finding {
+                tokens: &tokens,
+                source,
+                question,
+                small,
+                corrected: None,
+                latest: (0, 0),
+                facts: Vec::new(),
+            };
             finding.find();
             if source == FactSource::Caller {
                 finding.spelled(earlier);
@@ -65,6 +74,8 @@ struct Finding<'a> {
     small: HashSet<String>,
     /// The start of the last sentence with a corrected value.
     corrected: Option<usize>,
+    /// The start of the last sentence with a value, and its first fact.
+    latest: (usize, usize),
     facts: Vec<Fact>,
 }
 
@@ -90,7 +101,7 @@ impl Finding<'_> {
         if token.text.contains('@') && token.text.contains('.') {
             return self.add(at, 1);
         }
-        if let Some(length) = self.date(at) {
+        if let Some(length) = self.spoken_mail(at).or_else(|| self.date(at)) {
             return self.add(at, length);
         }
         let spelled = if self.source == FactSource::Caller { self.spelled_from(at) } else { 0 };
@@ -110,9 +121,9 @@ impl Finding<'_> {
                 && self.get(at + 1).is_some_and(|next| next.is_code() || next.lower == "is" || next.lower == "ist");
             return if names || token.is_label { 1 } else { self.add(at, 1) };
         }
-        if WORDS.numbers.contains(token.lower.as_str()) {
-            let run = self.run(at, |token| WORDS.numbers.contains(token.lower.as_str()));
-            return self.counted(at, run);
+        let words = self.number_words(at);
+        if words > 0 {
+            return self.counted(at, words);
         }
         if WORDS.days.contains(token.lower.as_str()) {
             return self.add(at, 1);
@@ -271,16 +282,5 @@ impl Finding<'_> {
             self.push(slot, value, at);
         }
         length
-    }
-
-    fn push(&mut self, slot: &str, value: String, at: usize) {
-        let mut fact = Fact::new(slot.to_owned(), value, self.source);
-        if self.source == FactSource::Caller && self.is_corrected(at) {
-            // The empty text leaves it to the table to find the earlier value. Two values after one correction do not
-            // replace each other.
-            let is_only = self.corrected.replace(self.sentence(at)) != Some(self.sentence(at));
-            fact = if is_only { fact.replacing(Text::from("")) } else { fact };
-        }
-        self.facts.push(fact);
     }
 }

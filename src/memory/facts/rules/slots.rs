@@ -1,22 +1,69 @@
 //! The slot of a value: the words before it, the question that it answers, and whether it corrects another one.
 
 use super::Finding;
-use crate::memory::facts::language::{WORDS, after};
+use crate::memory::facts::folded::form;
+use crate::memory::facts::language::{WORDS, after, without};
 use crate::memory::facts::tokens::{Token, tokens};
+use crate::memory::facts::{Fact, FactSource};
 use crate::memory::one_line::one_line;
 use crate::message::Message;
 
 impl Finding<'_> {
+    /// Adds a value that begins at a word.
+    pub(super) fn push(&mut self, slot: &str, value: String, at: usize) {
+        let fact = Fact::new(slot.to_owned(), value, self.source);
+        let sentence = self.sentence(at);
+        if self.latest.0 != sentence {
+            self.latest = (sentence, self.facts.len());
+        }
+        if self.source == FactSource::Caller && self.is_rejected(at) {
+            return self.push_rejected(fact);
+        }
+        // Two values after one correction do not replace each other.
+        let is_correction = self.source == FactSource::Caller
+            && self.is_corrected(at)
+            && self.corrected.replace(sentence) != Some(sentence);
+        // The empty text leaves it to the table to find the earlier value.
+        self.facts.push(if is_correction { fact.replacing("") } else { fact });
+    }
+
+    /// Adds a value that the caller does not want. The last value of the same form in the sentence replaces it.
+    fn push_rejected(&mut self, rejected: Fact) {
+        let said = self.facts.iter_mut().skip(self.latest.1);
+        match said.filter(|fact| form(fact.value()) == form(rejected.value())).last() {
+            Some(wanted) => {
+                let before = rejected.value().to_owned();
+                let wanted = std::mem::replace(wanted, rejected);
+                self.facts.push(wanted.replacing(before));
+            }
+            None => self.facts.push(rejected),
+        }
+    }
+
     /// Returns whether the sentence announces a correction before the word.
-    pub(super) fn is_corrected(&self, at: usize) -> bool {
-        let start = self.sentence(at);
-        let words: Vec<String> =
-            self.tokens.get(start..at).unwrap_or_default().iter().map(|token| token.lower.clone()).collect();
+    fn is_corrected(&self, at: usize) -> bool {
+        let words = without(&WORDS.rejections, &self.words_before(at));
         after(&WORDS.corrections, &words).next().is_some()
     }
 
+    /// Returns whether the caller does not want the value at a word: "instead of the blue one".
+    fn is_rejected(&self, at: usize) -> bool {
+        let words = self.words_before(at);
+        let rejected = after(&WORDS.rejections, &words).last();
+        rejected.is_some_and(|from| {
+            let between = self.tokens.get(at - (words.len() - from)..at).unwrap_or_default();
+            between.len() < 3 && between.iter().all(|token| !token.ends_clause)
+        })
+    }
+
+    /// Returns the words of a sentence before a word, in lower case.
+    fn words_before(&self, at: usize) -> Vec<String> {
+        let words = self.tokens.get(self.sentence(at)..at).unwrap_or_default();
+        words.iter().map(|token| token.lower.clone()).collect()
+    }
+
     /// Returns where the sentence of a word begins.
-    pub(super) fn sentence(&self, at: usize) -> usize {
+    fn sentence(&self, at: usize) -> usize {
         (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0)
     }
 

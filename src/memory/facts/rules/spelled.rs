@@ -1,16 +1,12 @@
-//! Codes that the caller spells, and what the caller wants or refuses.
+//! Codes, numbers and e-mail addresses that somebody dictates.
+
+use std::collections::HashSet;
 
 use super::Finding;
-use crate::memory::facts::language::{WORDS, after, without};
+use crate::memory::facts::Fact;
+use crate::memory::facts::language::WORDS;
 use crate::memory::facts::tokens::{Token, tokens};
-use crate::memory::facts::{Fact, LIMIT, WISH};
-use crate::memory::one_line::one_line;
 use crate::message::{Message, Role, Text};
-
-/// The maximum length of a wish, refusal or constraint, in characters.
-const LONGEST_WISH: usize = 110;
-/// The minimum length of a wish, refusal or constraint that stands alone, in words.
-const LEAST_CLAUSE: usize = 3;
 
 impl Finding<'_> {
     /// Adds a code that the caller spells here, or continues from their last words.
@@ -41,58 +37,82 @@ impl Finding<'_> {
             let words = self.tokens.iter().skip(at).take(run);
             words.filter(|token| token.text.contains(char::is_alphabetic)).count()
         };
-        let run = self.run(at, is_piece);
-        let single = self.run(at, |token| token.is_spelled());
-        if run >= 3 && (single == run || letters(run) + 2 >= run.min(4)) {
+        let run = self.dictated(at);
+        let single = self.tokens.iter().skip(at).take(run).filter(|token| token.is_spelled()).count();
+        let is_dictated = single == run || (run >= 4 && 2 * single > run);
+        if run >= 3 && (is_dictated || letters(run) + 2 >= run.min(4)) {
             return run;
         }
         let run = self.run(at, |token| is_piece(token) || (token.is_word() && token.text.chars().count() == 1));
         if run >= 4 && letters(run) >= 2 && letters(run) < run { run } else { 0 }
     }
 
-    /// Adds the clauses in which the caller wants, refuses or limits something. `asked` is the question before.
-    pub(super) fn wishes(&mut self, asked: Option<&Message>) {
-        let asked_for = |word: &String| {
-            let texts = asked.into_iter().flat_map(|asked| asked.contents().texts());
-            texts.flat_map(|text| tokens(text)).any(|token| token.lower == *word)
-        };
-        let mut start = 0;
-        for end in 0..self.tokens.len() {
-            let ends_sentence = |at: usize| self.get(at + 1).is_none_or(|token| token.is_first);
-            // What follows must be long enough for a clause of its own.
-            let is_long = || {
-                end - start > 8
-                    && self.get(end).is_some_and(|token| token.ends_clause)
-                    && !(end + 1..end + LEAST_CLAUSE).any(ends_sentence)
-            };
-            if !ends_sentence(end) && !is_long() {
-                continue;
+    /// Returns the number of pieces of a code from here on. A comma ends it, unless another group of pieces follows:
+    /// "0 1 7 2, 4 4 1".
+    fn dictated(&self, at: usize) -> usize {
+        let mut length = self.run(at, is_piece);
+        while length >= 2 && self.get(at + length).is_some_and(|token| !token.is_first) {
+            let group = self.run(at + length, is_piece);
+            let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(|token| token.is_repeated));
+            if !is_group {
+                break;
             }
-            let clause = self.tokens.get(start..=end).unwrap_or_default();
-            let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
-            start = end + 1;
-            // "No insurance" is a refusal if insurance was offered, "no problem" is none.
-            let is_answer = || words.len() == 2 && words.last().is_some_and(asked_for);
-            let is_clause = words.len() >= LEAST_CLAUSE || is_answer();
-            let says = |phrases| is_clause && after(phrases, &words).next().is_some();
-            let has_limit = says(&WORDS.limits);
-            let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_some();
-            let slot = match has_limit && limits_anyway() {
-                true => Some(LIMIT),
-                false => (has_limit || says(&WORDS.wishes)).then_some(WISH),
-            };
-            let Some(slot) = slot else { continue };
-            // Phrases such as "I would like to" and "please" carry no meaning here.
-            let is_limit = |word: &String| WORDS.limits.iter().any(|limit| limit.first() == Some(&word.as_str()));
-            let is_empty = |word: &String| WORDS.stopwords.contains(word.as_str()) && !is_limit(word);
-            let from = words.iter().take_while(|word| is_empty(word)).count();
-            let until = words.len() - words.iter().rev().take_while(|word| is_empty(word)).count();
-            let words: Vec<&str> = clause.get(from..until).unwrap_or_default().iter().map(|token| token.text).collect();
-            let wish = one_line(&words.join(" "), LONGEST_WISH);
-            if words.len() > 1 {
-                self.facts.push(Fact::new(slot, wish, self.source));
-            }
+            length += group;
         }
+        length
+    }
+
+    /// Returns the length of an e-mail address in words that begins here: `mia dot li at example dot org`.
+    pub(super) fn spoken_mail(&self, at: usize) -> Option<usize> {
+        let is_one_of = |at: usize, signs: &HashSet<&str>| {
+            self.get(at).is_some_and(|token| !token.ends_clause && signs.contains(token.lower.as_str()))
+        };
+        let is_part = |at: usize| !is_one_of(at, &WORDS.signs) && !is_one_of(at, &WORDS.at_signs);
+        let is_number = |at: usize| self.get(at).is_some_and(|token| token.text.chars().all(|c| c.is_ascii_digit()));
+        // The length of words with a sign between each two, or a number after one.
+        let parts = |from: usize| {
+            let mut length = usize::from(self.get(from).is_some() && is_part(from));
+            while length > 0 && self.get(from + length - 1).is_some_and(|token| !token.ends_clause) {
+                length += match from + length {
+                    next if is_one_of(next, &WORDS.signs) && self.get(next + 1).is_some() => 2,
+                    next if is_number(next) => 1,
+                    _ => break,
+                };
+            }
+            length
+        };
+        let name = parts(at);
+        if name == 0 || !is_one_of(at + name, &WORDS.at_signs) {
+            return None;
+        }
+        let host = parts(at + name + 1);
+        (host > 1).then_some(name + 1 + host)
+    }
+
+    /// Returns the length of a number in words that begins here. A comma ends it, unless digits are on both sides:
+    /// "seven four, double two, oh".
+    pub(super) fn number_words(&self, at: usize) -> usize {
+        let is_number = |token: &Token<'_>| WORDS.numbers.contains(token.lower.as_str());
+        let is_digit =
+            |token: &Token<'_>| is_number(token) && WORDS.number(&token.lower).is_some_and(|digit| digit < 10);
+        let is_repeat = |token: &Token<'_>| WORDS.repeats(&token.lower).is_some();
+        let begins = |at: usize, is_it: &dyn Fn(&Token<'_>) -> bool| {
+            let repeats = self.get(at).is_some_and(is_repeat);
+            self.get(at + usize::from(repeats)).is_some_and(is_it)
+        };
+        if !begins(at, &is_number) {
+            return 0;
+        }
+        let mut length = self.run(at, |token| is_number(token) || is_repeat(token));
+        let are_digits =
+            |length: usize| self.tokens.iter().skip(at).take(length).all(|token| is_digit(token) || is_repeat(token));
+        while are_digits(length)
+            && begins(at + length, &is_digit)
+            && self.get(at + length).is_some_and(|token| !token.is_first)
+        {
+            length += self.run(at + length, |token| is_digit(token) || is_repeat(token));
+        }
+        length
     }
 }
 

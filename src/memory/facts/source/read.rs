@@ -93,11 +93,17 @@ impl Source {
     /// Joins letters and digits that were said in pieces.
     fn read_spelled(&mut self, tokens: &[Token<'_>]) {
         let mut run = (String::new(), 0);
+        let mut times = 1;
         for token in tokens {
+            if let Some(repeats) = WORDS.repeats(&token.lower) {
+                times = repeats;
+                continue;
+            }
+            let times = std::mem::replace(&mut times, 1);
             let is_short = token.text.chars().count() == 1 || (token.text.len() <= 4 && is_digits(token.text));
             let number = WORDS.number_parts(&token.lower);
             match number {
-                Some(parts) => run.0.extend(numbers(&parts).iter().map(u32::to_string)),
+                Some(parts) => run.0.extend(numbers(&parts).iter().map(|number| number.to_string().repeat(times))),
                 None if is_short => run.0.push_str(&token.lower),
                 None => {
                     let (said, count) = std::mem::take(&mut run);

@@ -4,6 +4,7 @@ use super::*;
 
 const CALL: &str = "caller: I'm Mia Li, user K L 3 0 5 T, on 2024-05-24, with three bags. Call me on (555) 123 4567.\n\
     I have one hundred and forty six dollars left. See you on Fri at 5 pm.\n\
+    caller: It is 0 1 7 2 double five 4, and seven seven four double two nine oh.\n\
     {\"tool\":[\"{\\\"city\\\":\\\"Z\\\\u00fcrich\\\",\\\"cabin\\\":\\\"basic_economy\\\",\\\"fee\\\":30.0}\"]}\n\
     tool: total $1,250.00, reservation JFK_88 for mia.li@example.com, departs 2024-05-26T18:30:00";
 
@@ -19,6 +20,7 @@ fn faithful_sentence_stays() {
         "Open Points: Her number is 555 123 4567. The date is 05/24/2024.",
         "Der Flug am 24. Mai kostet 1.250,00 Euro. Sie hat hundertsechsundvierzig Dollar.",
         "She swapped it on the same dates. Same price on Friday's flight.",
+        "The numbers are 0172554 and 7742290.",
         "Il volo è il 24 maggio. The fee is thirty dollars, and the ID is known.",
     ] {
         assert_eq!(Source::new(CALL).checked(faithful), (faithful.to_owned(), Removed::default()));

@@ -1,0 +1,77 @@
+//! What the caller wants, refuses or limits.
+
+use super::Finding;
+use crate::memory::facts::language::{WORDS, after, without};
+use crate::memory::facts::tokens::{Token, tokens};
+use crate::memory::facts::{Fact, LIMIT, WISH};
+use crate::memory::one_line::one_line;
+use crate::message::Message;
+
+/// The maximum length of a wish, refusal or constraint, in characters.
+const LONGEST_WISH: usize = 110;
+/// The minimum length of a wish, refusal or constraint that stands alone, in words.
+const LEAST_CLAUSE: usize = 3;
+
+impl Finding<'_> {
+    /// Adds the clauses in which the caller wants, refuses or limits something. `asked` is the question before.
+    pub(super) fn wishes(&mut self, asked: Option<&Message>) {
+        let asked_for = |word: &String| {
+            let texts = asked.into_iter().flat_map(|asked| asked.contents().texts());
+            texts.flat_map(|text| tokens(text)).any(|token| token.lower == *word)
+        };
+        let mut start = 0;
+        for end in 0..self.tokens.len() {
+            let ends_sentence = |at: usize| self.get(at + 1).is_none_or(|token| token.is_first);
+            // What follows must be long enough for a clause of its own.
+            let is_long = || {
+                end - start > 8
+                    && self.get(end).is_some_and(|token| token.ends_clause)
+                    && !(end + 1..end + LEAST_CLAUSE).any(ends_sentence)
+            };
+            if !ends_sentence(end) && !is_long() {
+                continue;
+            }
+            let clause = self.tokens.get(start..=end).unwrap_or_default();
+            let clause = without_reply(clause);
+            let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
+            start = end + 1;
+            // "No insurance" is a refusal if insurance was offered, "no problem" is none.
+            let is_answer = || words.len() == 2 && words.last().is_some_and(asked_for);
+            let is_clause = words.len() >= LEAST_CLAUSE || is_answer();
+            let says = |phrases| is_clause && after(phrases, &words).next().is_some();
+            let has_limit = says(&WORDS.limits);
+            let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_some();
+            let slot = match has_limit && limits_anyway() {
+                true => Some(LIMIT),
+                false => (has_limit || says(&WORDS.wishes)).then_some(WISH),
+            };
+            let Some(slot) = slot else { continue };
+            // Phrases such as "I would like to" and "please" carry no meaning here.
+            let is_limit = |word: &String| WORDS.limits.iter().any(|limit| limit.first() == Some(&word.as_str()));
+            let is_empty = |word: &String| WORDS.stopwords.contains(word.as_str()) && !is_limit(word);
+            let from = words.iter().take_while(|word| is_empty(word)).count();
+            let until = words.len() - words.iter().rev().take_while(|word| is_empty(word)).count();
+            let words: Vec<&str> = clause.get(from..until).unwrap_or_default().iter().map(|token| token.text).collect();
+            let wish = one_line(&words.join(" "), LONGEST_WISH);
+            if words.len() > 1 {
+                self.facts.push(Fact::new(slot, wish, self.source));
+            }
+        }
+    }
+}
+
+/// Returns a clause without a yes or no that a correction follows: "No, I meant" refuses nothing.
+fn without_reply<'a, 'b>(clause: &'a [Token<'b>]) -> &'a [Token<'b>] {
+    match clause {
+        [reply, rest @ ..] if WORDS.is_reply(&reply.lower) && begins_with(&WORDS.corrections, rest) => rest,
+        _ => clause,
+    }
+}
+
+/// Returns whether one of the phrases is at the beginning of the words.
+fn begins_with(phrases: &[Vec<&'static str>], words: &[Token<'_>]) -> bool {
+    let is_here = |phrase: &&Vec<&str>| {
+        phrase.len() <= words.len() && phrase.iter().zip(words).all(|(said, token)| *said == token.lower)
+    };
+    phrases.iter().any(|phrase| is_here(&phrase))
+}
