@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use slots::question;
 
 use super::language::{WORDS, after};
-use super::tokens::{Token, tokens};
+use super::tokens::{Token, is_of, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::one_line::one_line;
 use crate::message::{Message, Role};
@@ -146,7 +146,7 @@ impl Finding<'_> {
         length
     }
 
-    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`.
+    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`, `24 de mayo`.
     fn date(&self, at: usize) -> Option<usize> {
         let is_month = |token: &Token<'_>| {
             WORDS.months.contains(token.lower.trim_end_matches('.')) && (token.is_capitalised() || token.lower != "may")
@@ -154,17 +154,19 @@ impl Finding<'_> {
         let is_number =
             |token: &Token<'_>| token.text.starts_with(|c: char| c.is_ascii_digit()) && token.text.len() <= 4;
         let (first, second) = (self.get(at)?, self.get(at + 1)?);
-        let month_first = is_month(first) && is_number(second);
-        let day_first = is_number(first) && is_month(second);
-        if !month_first && !day_first {
-            return None;
-        }
-        let has_year = self.get(at + 2).is_some_and(|token| {
+        let is_joined = is_number(first) && is_of(second) && self.get(at + 2).is_some_and(is_month);
+        let is_pair = (is_month(first) && is_number(second)) || (is_number(first) && is_month(second));
+        let length = match (is_pair, is_joined) {
+            (true, _) => 2,
+            (_, true) => 3,
+            _ => return None,
+        };
+        let has_year = self.get(at + length).is_some_and(|token| {
             token.text.len() == 4
                 && token.text.starts_with(['1', '2'])
                 && token.text.chars().all(|c| c.is_ascii_digit())
         });
-        Some(if has_year { 3 } else { 2 })
+        Some(length + usize::from(has_year))
     }
 
     fn number(&mut self, at: usize) -> usize {

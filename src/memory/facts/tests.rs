@@ -147,6 +147,11 @@ fn value_after_instead_of_is_the_replaced_one() {
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("was Google Home") && !text.contains("was May 24"), "{text}");
     }
+    let date =
+        text(&["¿Qué día?", "El 15 de junio, en la calle 28012.", "Vale.", "Perdón, quise decir el 16 de junio."]);
+    assert!(date.contains("16 de junio (corrected, was 15 de junio)"), "{date}");
+    let noun = text(&["Noch etwas?", "Einen Parkplatz.", "Gut.", "Entschuldigung, das Kennzeichen ist nicht richtig."]);
+    assert!(!noun.contains("corrected"), "{noun}");
     let text = text(&["Which day?", "May 20.", "OK.", "I would rather come on May 24 instead of May 20."]);
     assert!(text.contains("May 24 (corrected, was May 20)"), "{text}");
     assert_eq!(text.matches("; May 20").count(), 0, "{text}");

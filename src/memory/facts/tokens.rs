@@ -74,6 +74,11 @@ fn join_days(tokens: &mut [Token<'_>]) {
     }
 }
 
+/// Returns whether a word can be between the day and the month.
+pub(super) fn is_of(token: &Token<'_>) -> bool {
+    ["of", "de", "di"].contains(&token.lower.as_str())
+}
+
 /// The digits, repeated.
 const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "777", "888", "999"];
 

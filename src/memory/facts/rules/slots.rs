@@ -19,9 +19,11 @@ impl Finding<'_> {
         if self.source == FactSource::Caller && self.is_rejected(at) {
             return self.push_rejected(fact);
         }
-        // Two values after one correction do not replace each other.
+        // In German, any noun looks like a name. Two values after one correction do not replace each other.
+        let is_noun = || !fact.value().contains(|c: char| c == ' ' || c.is_numeric()) && self.capitalises_nouns();
         let is_correction = self.source == FactSource::Caller
             && self.is_corrected(at)
+            && !is_noun()
             && self.corrected.replace(sentence) != Some(sentence);
         // The empty text leaves it to the table to find the earlier value.
         self.facts.push(if is_correction { fact.replacing("") } else { fact });
@@ -54,6 +56,10 @@ impl Finding<'_> {
             let between = self.tokens.get(at - (words.len() - from)..at).unwrap_or_default();
             between.len() < 3 && between.iter().all(|token| !token.ends_clause)
         })
+    }
+
+    fn capitalises_nouns(&self) -> bool {
+        WORDS.capitalises_nouns(self.tokens.iter().map(|token| token.lower.as_str()))
     }
 
     /// Returns the words of a sentence before a word, in lower case.

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::super::language::WORDS;
-use super::super::tokens::{Token, tokens};
+use super::super::tokens::{Token, is_of, tokens};
 
 /// The days that a date can be: the month, then the day.
 type Days = Vec<(u32, u32)>;
@@ -183,7 +183,7 @@ fn worded_date(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
         is_said.then_some((month, day, 1 + length))?
     } else {
         let (day, length) = day(at)?;
-        let of = ["of", "de", "di"].contains(&tokens.get(at + length)?.lower.as_str());
+        let of = is_of(tokens.get(at + length)?);
         let token = tokens.get(at + length + usize::from(of))?;
         let is_said = first.has_digit() || token.is_capitalised();
         is_said.then_some((named(token)?, day, length + usize::from(of) + 1))?
