@@ -3,6 +3,7 @@
 //! The language of a call is unknown, and callers change it, so the words of all languages count.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 const FILES: [&str; 6] = [
@@ -166,11 +167,19 @@ pub(super) fn without(phrases: &[Vec<&'static str>], words: &[String]) -> Vec<St
 
 /// Returns the positions directly after each occurrence of one of the phrases.
 pub(super) fn after<'a>(phrases: &'a [Vec<&'static str>], words: &'a [String]) -> impl Iterator<Item = usize> + 'a {
+    ranges(phrases, words).map(|range| range.end)
+}
+
+/// Returns the positions of each occurrence of one of the phrases: of the longest one at a word.
+pub(super) fn ranges<'a>(
+    phrases: &'a [Vec<&'static str>],
+    words: &'a [String],
+) -> impl Iterator<Item = Range<usize>> + 'a {
     (0..words.len()).filter_map(|at| {
         let rest = words.get(at..)?;
         let is_here = |phrase: &&Vec<&str>| {
             rest.iter().map(String::as_str).zip(phrase.iter()).filter(|(a, b)| a == *b).count() == phrase.len()
         };
-        phrases.iter().filter(is_here).map(|phrase| at + phrase.len()).max()
+        phrases.iter().filter(is_here).map(|phrase| at..at + phrase.len()).max_by_key(|range| range.end)
     })
 }

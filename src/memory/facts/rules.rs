@@ -1,14 +1,16 @@
 //! [`RuleFactFinder`]: finds facts by the form of words.
 
+mod names;
 mod slots;
 mod spelled;
 mod wishes;
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use slots::question;
 
-use super::language::{WORDS, after};
+use super::language::{WORDS, after, ranges};
 use super::tokens::{Token, is_of, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::one_line::one_line;
@@ -37,15 +39,7 @@ impl FactFinder for RuleFactFinder {
             let question = asked.filter(|_| source == FactSource::Caller).and_then(|asked| question(asked));
             let tokens = tokens(text.as_str());
             let small = small(&tokens, earlier);
-            let mut finding = Finding {
-                tokens: &tokens,
-                source,
-                question,
-                small,
-                corrected: None,
-                latest: (0, 0),
-                facts: Vec::new(),
-            };
+            let mut finding = Finding { source, question, small, ..Finding::new(&tokens) };
             finding.find();
             if source == FactSource::Caller {
                 finding.spelled(earlier);
@@ -65,8 +59,16 @@ fn small(text: &[Token<'_>], earlier: &[&Message]) -> HashSet<String> {
     of_text.chain(earlier.filter(|token| is_small(&token)).map(|token| token.lower)).collect()
 }
 
+/// The number of words around one that the rules read, so that the time grows with the length of a text alone.
+const LONGEST: usize = 64;
+
 struct Finding<'a> {
     tokens: &'a [Token<'a>],
+    /// The words in lower case.
+    words: Vec<String>,
+    /// The places of the phrases that announce a correction, and of those before what the caller does not want.
+    corrections: Vec<Range<usize>>,
+    rejections: Vec<Range<usize>>,
     source: FactSource,
     /// The noun that the assistant asked for.
     question: Option<String>,
@@ -79,10 +81,33 @@ struct Finding<'a> {
     facts: Vec<Fact>,
 }
 
-impl Finding<'_> {
+impl<'a> Finding<'a> {
+    /// Prepares to search a text, as of the assistant.
+    fn new(tokens: &'a [Token<'a>]) -> Self {
+        let words: Vec<String> = tokens.iter().map(|token| token.lower.clone()).collect();
+        let rejections: Vec<Range<usize>> = ranges(&WORDS.rejections, &words).collect();
+        // The "instead" of "instead of" announces no correction.
+        let is_part = |range: &Range<usize>| {
+            let next = rejections.partition_point(|rejection| rejection.end <= range.start);
+            rejections.get(next).is_some_and(|rejection| rejection.start <= range.start)
+        };
+        let corrections = ranges(&WORDS.corrections, &words).filter(|range| !is_part(range)).collect();
+        Self {
+            tokens,
+            words,
+            corrections,
+            rejections,
+            source: FactSource::Assistant,
+            question: None,
+            small: HashSet::new(),
+            corrected: None,
+            latest: (0, 0),
+            facts: Vec::new(),
+        }
+    }
+
     fn find(&mut self) {
-        let words: Vec<String> = self.tokens.iter().map(|token| token.lower.clone()).collect();
-        let names: Vec<usize> = after(&WORDS.introductions, &words).collect();
+        let names: Vec<usize> = after(&WORDS.introductions, &self.words).collect();
         let mut at = 0;
         while at < self.tokens.len() {
             let taken = if names.contains(&at) { self.introduced(at) } else { 0 };
@@ -134,10 +159,10 @@ impl Finding<'_> {
         0
     }
 
-    /// Returns the length of a run of matching words, which the end of a clause breaks.
+    /// Returns the length of a run of matching words, up to [`LONGEST`]. The end of a clause breaks it.
     fn run(&self, at: usize, is_part: impl Fn(&Token<'_>) -> bool) -> usize {
         let mut length = 0;
-        while let Some(token) = self.get(at + length).filter(|token| is_part(token)) {
+        while let Some(token) = self.get(at + length).filter(|token| length < LONGEST && is_part(token)) {
             length += 1;
             if token.ends_clause {
                 break;
@@ -221,54 +246,6 @@ impl Finding<'_> {
             return 0;
         }
         self.add(at, length + nouns)
-    }
-
-    /// Adds a name: capitalized words within a sentence, or several at its beginning.
-    fn name(&mut self, at: usize) -> usize {
-        let is_first = self.get(at).is_some_and(|token| token.is_first);
-        let run = self.run(at, |token| token.is_capitalised() && token.is_word());
-        let dated = (at..at + run).find(|at| self.date(*at).is_some());
-        let run = dated.map_or(run, |date| date - at);
-        let is_cue = |token: &Token<'_>| WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
-        let begins_with_cue = is_first && self.get(at).is_some_and(is_cue);
-        // A name may begin with a word that is an article in some language, but a sentence often does.
-        let is_stopword = self.get(at).is_some_and(|token| WORDS.stopwords.contains(token.lower.as_str()));
-        // After a label, the first word is part of the value.
-        let is_labelled = at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| token.is_label);
-        if run == 0 || begins_with_cue || (is_stopword && ((is_first && !is_labelled) || run == 1)) {
-            return 0;
-        }
-        let clause = self.tokens.iter().skip(at + run - 1).take(3);
-        let mut ends = clause.filter(|token| token.ends_clause);
-        let is_label = ends.next().is_some_and(|token| token.is_label);
-        // A word that also occurs in lower case is not a name.
-        let is_noun = run == 1 && !is_labelled && self.get(at).is_some_and(|token| self.small.contains(&token.lower));
-        if is_noun || is_label || run > 4 || (is_first && run == 1 && self.tokens.len() > 1) {
-            return if is_label { run } else { 0 };
-        }
-        self.add(at, run)
-    }
-
-    /// Adds the name after an introduction, in the case of the transcript.
-    fn introduced(&mut self, at: usize) -> usize {
-        let is_part = |token: &Token<'_>| {
-            token.is_word() && token.text.chars().count() > 1 && !WORDS.stopwords.contains(token.lower.as_str())
-        };
-        let run = self.run(at, is_part);
-        if !self.get(at).is_some_and(Token::is_capitalised) {
-            return self.lower_name(at, run.min(2));
-        }
-        let capitals = self.run(at, |token| is_part(token) && token.is_capitalised());
-        if capitals == 0 { 0 } else { self.add_as("name", at, capitals.min(3)) }
-    }
-
-    /// Adds the first word or two after `name is`, in a transcript without capitals.
-    fn lower_name(&mut self, at: usize, run: usize) -> usize {
-        let before = at
-            .checked_sub(2)
-            .and_then(|at| self.get(at))
-            .is_some_and(|token| ["name", "nome", "nombre", "nom"].contains(&token.lower.as_str()));
-        if run == 0 || !before { 0 } else { self.add_as("name", at, run) }
     }
 
     /// Adds the words from `at` as a value, in the slot that the words before it name.

@@ -115,6 +115,23 @@ fn repeated_digits_are_read() {
 }
 
 #[test]
+fn one_word_of_the_assistant_is_no_name() {
+    let text = text(&["Who is calling?", "Tom.", "Noted.", "Bye"]);
+    assert_eq!(text, "The caller said: calling=Tom; Bye");
+}
+
+/// Each of these texts took a time that grew with the square of its length.
+#[test]
+fn time_grows_with_the_length_of_a_text() {
+    for words in ["a dot ", "one, ", "2 20 ", "Anna ", "12 ", "double ", "instead of May 2 ", "K 2, "] {
+        assert!(
+            !table(&["Yes?", &words.repeat(100_000 / words.len())]).before(u32::MAX).facts().is_empty()
+                || words.len() > 5
+        );
+    }
+}
+
+#[test]
 fn spoken_mail_address_is_kept_as_it_was_said() {
     for (said, mail) in [
         ("It's mia dot li 82 at example dot org.", Some("mia dot li 82 at example dot org")),

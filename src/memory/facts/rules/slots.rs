@@ -1,8 +1,10 @@
 //! The slot of a value: the words before it, the question that it answers, and whether it corrects another one.
 
-use super::Finding;
+use std::ops::Range;
+
+use super::{Finding, LONGEST};
 use crate::memory::facts::folded::form;
-use crate::memory::facts::language::{WORDS, after, without};
+use crate::memory::facts::language::WORDS;
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, FactSource};
 use crate::memory::one_line::one_line;
@@ -44,33 +46,25 @@ impl Finding<'_> {
 
     /// Returns whether the sentence announces a correction before the word.
     fn is_corrected(&self, at: usize) -> bool {
-        let words = without(&WORDS.rejections, &self.words_before(at));
-        after(&WORDS.corrections, &words).next().is_some()
+        last_before(&self.corrections, at).is_some_and(|range| range.start >= self.sentence(at))
     }
 
     /// Returns whether the caller does not want the value at a word: "instead of the blue one".
     fn is_rejected(&self, at: usize) -> bool {
-        let words = self.words_before(at);
-        let rejected = after(&WORDS.rejections, &words).last();
-        rejected.is_some_and(|from| {
-            let between = self.tokens.get(at - (words.len() - from)..at).unwrap_or_default();
+        last_before(&self.rejections, at).is_some_and(|range| {
+            let between = self.tokens.get(range.end..at).unwrap_or_default();
             between.len() < 3 && between.iter().all(|token| !token.ends_clause)
         })
     }
 
     fn capitalises_nouns(&self) -> bool {
-        WORDS.capitalises_nouns(self.tokens.iter().map(|token| token.lower.as_str()))
+        WORDS.capitalises_nouns(self.words.iter().map(String::as_str))
     }
 
-    /// Returns the words of a sentence before a word, in lower case.
-    fn words_before(&self, at: usize) -> Vec<String> {
-        let words = self.tokens.get(self.sentence(at)..at).unwrap_or_default();
-        words.iter().map(|token| token.lower.clone()).collect()
-    }
-
-    /// Returns where the sentence of a word begins.
+    /// Returns where the sentence of a word begins, or a word before it in a longer sentence.
     fn sentence(&self, at: usize) -> usize {
-        (0..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(0)
+        let earliest = at.saturating_sub(LONGEST);
+        (earliest..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(earliest)
     }
 
     /// Returns the nouns directly before a word, or else what the assistant asked for.
@@ -106,6 +100,11 @@ impl Finding<'_> {
         }
         one_line(&nouns.join(" "), 30)
     }
+}
+
+/// Returns the last range that ends before a word or at it.
+fn last_before(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    ranges.get(..ranges.partition_point(|range| range.end <= at))?.last()
 }
 
 /// Returns what the last question of a message asks for: the nouns before its question mark.

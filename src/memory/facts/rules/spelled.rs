@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Finding;
+use super::{Finding, LONGEST};
 use crate::memory::facts::Fact;
 use crate::memory::facts::language::WORDS;
 use crate::memory::facts::tokens::{Token, tokens};
@@ -51,7 +51,7 @@ impl Finding<'_> {
     /// "0 1 7 2, 4 4 1".
     fn dictated(&self, at: usize) -> usize {
         let mut length = self.run(at, is_piece);
-        while length >= 2 && self.get(at + length).is_some_and(|token| !token.is_first) {
+        while (2..LONGEST).contains(&length) && self.get(at + length).is_some_and(|token| !token.is_first) {
             let group = self.run(at + length, is_piece);
             let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(|token| token.is_repeated));
             if !is_group {
@@ -72,7 +72,8 @@ impl Finding<'_> {
         // The length of words with a sign between each two, or a number after one.
         let parts = |from: usize| {
             let mut length = usize::from(self.get(from).is_some() && is_part(from));
-            while length > 0 && self.get(from + length - 1).is_some_and(|token| !token.ends_clause) {
+            while (1..LONGEST).contains(&length) && self.get(from + length - 1).is_some_and(|token| !token.ends_clause)
+            {
                 length += match from + length {
                     next if is_one_of(next, &WORDS.signs) && self.get(next + 1).is_some() => 2,
                     next if is_number(next) => 1,
@@ -104,9 +105,9 @@ impl Finding<'_> {
             return 0;
         }
         let mut length = self.run(at, |token| is_number(token) || is_repeat(token));
-        let are_digits =
-            |length: usize| self.tokens.iter().skip(at).take(length).all(|token| is_digit(token) || is_repeat(token));
-        while are_digits(length)
+        let are_digits = self.tokens.iter().skip(at).take(length).all(|token| is_digit(token) || is_repeat(token));
+        while are_digits
+            && length < LONGEST
             && begins(at + length, &is_digit)
             && self.get(at + length).is_some_and(|token| !token.is_first)
         {

@@ -1,0 +1,58 @@
+//! Names of people, places and things.
+
+use super::Finding;
+use crate::memory::facts::FactSource;
+use crate::memory::facts::language::WORDS;
+use crate::memory::facts::tokens::Token;
+
+impl Finding<'_> {
+    /// Adds a name: capitalized words within a sentence, or several at its beginning.
+    pub(super) fn name(&mut self, at: usize) -> usize {
+        let is_first = self.get(at).is_some_and(|token| token.is_first);
+        let run = self.run(at, |token| token.is_capitalised() && token.is_word());
+        let dated = (at..at + run).find(|at| self.date(*at).is_some());
+        let run = dated.map_or(run, |date| date - at);
+        let is_cue = |token: &Token<'_>| WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
+        let begins_with_cue = is_first && self.get(at).is_some_and(is_cue);
+        // A name may begin with a word that is an article in some language, but a sentence often does.
+        let is_stopword = self.get(at).is_some_and(|token| WORDS.stopwords.contains(token.lower.as_str()));
+        // After a label, the first word is part of the value.
+        let is_labelled = at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| token.is_label);
+        if run == 0 || begins_with_cue || (is_stopword && ((is_first && !is_labelled) || run == 1)) {
+            return 0;
+        }
+        let clause = self.tokens.iter().skip(at + run - 1).take(3);
+        let mut ends = clause.filter(|token| token.ends_clause);
+        let is_label = ends.next().is_some_and(|token| token.is_label);
+        // The caller may answer with a name alone. A single word of the assistant is one such as "Noted."
+        let is_answer = self.tokens.len() == 1 && self.source == FactSource::Caller;
+        // A word that also occurs in lower case is not a name.
+        let is_noun = run == 1 && !is_labelled && self.get(at).is_some_and(|token| self.small.contains(&token.lower));
+        if is_noun || is_label || run > 4 || (is_first && run == 1 && !is_answer) {
+            return if is_label { run } else { 0 };
+        }
+        self.add(at, run)
+    }
+
+    /// Adds the name after an introduction, in the case of the transcript.
+    pub(super) fn introduced(&mut self, at: usize) -> usize {
+        let is_part = |token: &Token<'_>| {
+            token.is_word() && token.text.chars().count() > 1 && !WORDS.stopwords.contains(token.lower.as_str())
+        };
+        let run = self.run(at, is_part);
+        if !self.get(at).is_some_and(Token::is_capitalised) {
+            return self.lower_name(at, run.min(2));
+        }
+        let capitals = self.run(at, |token| is_part(token) && token.is_capitalised());
+        if capitals == 0 { 0 } else { self.add_as("name", at, capitals.min(3)) }
+    }
+
+    /// Adds the first word or two after `name is`, in a transcript without capitals.
+    fn lower_name(&mut self, at: usize, run: usize) -> usize {
+        let before = at
+            .checked_sub(2)
+            .and_then(|at| self.get(at))
+            .is_some_and(|token| ["name", "nome", "nombre", "nom"].contains(&token.lower.as_str()));
+        if run == 0 || !before { 0 } else { self.add_as("name", at, run) }
+    }
+}
