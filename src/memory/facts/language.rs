@@ -35,9 +35,8 @@ pub(super) struct Words {
     /// Phrases of wishes.
     pub wishes: Vec<Vec<&'static str>>,
     pub stopwords: HashSet<&'static str>,
-    /// Words for the sign in an e-mail address, and for the other signs in it.
-    pub at_signs: HashSet<&'static str>,
-    pub signs: HashSet<&'static str>,
+    /// Words for the signs in an e-mail address, for each language, because "at" and "point" are one in no language.
+    pub mails: Vec<MailWords>,
     /// Words that mean yes or no.
     replies: HashSet<&'static str>,
     /// Abbreviations that are not part of a value.
@@ -47,6 +46,34 @@ pub(super) struct Words {
     repeats: HashMap<&'static str, usize>,
     /// Frequent words of languages that capitalize all nouns.
     noun_languages: HashSet<&'static str>,
+}
+
+/// The words for the signs in an e-mail address, in one language.
+pub(super) struct MailWords {
+    at: HashSet<&'static str>,
+    dots: HashSet<&'static str>,
+    /// All signs but the first, `@`.
+    signs: HashSet<&'static str>,
+}
+
+impl MailWords {
+    fn of(file: &'static str) -> Self {
+        let set = |name| entries_of(file, name).flat_map(|list| list.split(", ")).collect();
+        Self { at: set("at signs"), dots: set("dots"), signs: set("signs") }
+    }
+
+    pub fn is_at(&self, word: &str) -> bool {
+        self.at.contains(word)
+    }
+
+    pub fn is_dot(&self, word: &str) -> bool {
+        self.dots.contains(word)
+    }
+
+    /// Returns whether a word means a sign other than `@`.
+    pub fn is_sign(&self, word: &str) -> bool {
+        self.signs.contains(word)
+    }
 }
 
 impl Words {
@@ -99,7 +126,11 @@ impl Words {
 }
 
 fn entries(name: &str) -> impl Iterator<Item = &'static str> {
-    FILES.iter().flat_map(|file| file.lines()).filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
+    FILES.iter().flat_map(move |file| entries_of(file, name))
+}
+
+fn entries_of(file: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
+    file.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -119,8 +150,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         wishes: phrases("wishes"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
         replies: ["yes", "no"].into_iter().flat_map(lists).collect(),
-        at_signs: set("at signs"),
-        signs: set("signs"),
+        mails: FILES.iter().map(|file| MailWords::of(file)).collect(),
         acronyms: set("acronyms"),
         values: values(),
         repeats: numbered("repeats", &[2, 3]).into_iter().collect(),

@@ -143,6 +143,8 @@ fn spoken_mail_address_is_kept_as_it_was_said() {
         ("mia chiocciola example punto it", Some("mia chiocciola example punto it")),
         ("I am at home, dot com.", None),
         ("Meet me at 5, please.", None),
+        ("I am at this point very angry.", None),
+        ("mia arroba correo punto es", Some("mia arroba correo punto es")),
     ] {
         let facts = table(&["What is your e-mail address?", said]).before(u32::MAX).facts();
         let found = facts.iter().find(|fact| fact.slot() == "e-mail address").map(Fact::value);

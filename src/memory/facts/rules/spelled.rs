@@ -1,10 +1,8 @@
 //! Codes, numbers and e-mail addresses that somebody dictates.
 
-use std::collections::HashSet;
-
 use super::{Finding, LONGEST};
 use crate::memory::facts::Fact;
-use crate::memory::facts::language::WORDS;
+use crate::memory::facts::language::{MailWords, WORDS};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::message::{Message, Role, Text};
 
@@ -64,18 +62,21 @@ impl Finding<'_> {
 
     /// Returns the length of an e-mail address in words that begins here: `mia dot li at example dot org`.
     pub(super) fn spoken_mail(&self, at: usize) -> Option<usize> {
-        let is_one_of = |at: usize, signs: &HashSet<&str>| {
-            self.get(at).is_some_and(|token| !token.ends_clause && signs.contains(token.lower.as_str()))
-        };
-        let is_part = |at: usize| !is_one_of(at, &WORDS.signs) && !is_one_of(at, &WORDS.at_signs);
+        WORDS.mails.iter().find_map(|words| self.spoken_mail_in(words, at))
+    }
+
+    fn spoken_mail_in(&self, words: &MailWords, at: usize) -> Option<usize> {
+        let is_open = |at: usize| self.get(at).filter(|token| !token.ends_clause);
+        let is_at = |at: usize| is_open(at).is_some_and(|token| words.is_at(&token.lower));
+        let is_dot = |at: usize| is_open(at).is_some_and(|token| words.is_dot(&token.lower));
+        let is_sign = |at: usize| is_open(at).is_some_and(|token| words.is_sign(&token.lower)) || is_dot(at);
         let is_number = |at: usize| self.get(at).is_some_and(|token| token.text.chars().all(|c| c.is_ascii_digit()));
         // The length of words with a sign between each two, or a number after one.
         let parts = |from: usize| {
-            let mut length = usize::from(self.get(from).is_some() && is_part(from));
-            while (1..LONGEST).contains(&length) && self.get(from + length - 1).is_some_and(|token| !token.ends_clause)
-            {
+            let mut length = usize::from(self.get(from).is_some() && !is_sign(from) && !is_at(from));
+            while (1..LONGEST).contains(&length) && is_open(from + length - 1).is_some() {
                 length += match from + length {
-                    next if is_one_of(next, &WORDS.signs) && self.get(next + 1).is_some() => 2,
+                    next if is_sign(next) && self.get(next + 1).is_some() => 2,
                     next if is_number(next) => 1,
                     _ => break,
                 };
@@ -83,11 +84,11 @@ impl Finding<'_> {
             length
         };
         let name = parts(at);
-        if name == 0 || !is_one_of(at + name, &WORDS.at_signs) {
+        if name == 0 || !is_at(at + name) {
             return None;
         }
-        let host = parts(at + name + 1);
-        (host > 1).then_some(name + 1 + host)
+        let end = at + name + 1 + parts(at + name + 1);
+        is_dot(end.saturating_sub(2)).then_some(end - at)
     }
 
     /// Returns the length of a number in words that begins here. A comma ends it, unless digits are on both sides:
