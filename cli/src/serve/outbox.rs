@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use verbale::clock::{Clock, SystemClock};
 
 use super::protocol::{ServerEvent, ToClient};
@@ -15,6 +15,14 @@ const MAX_MESSAGES: usize = 4_096;
 pub struct Outbox {
     kept: Mutex<Kept>,
     last: watch::Sender<u64>,
+    /// Takes events that must follow the words of the running answer.
+    speaking: Mutex<Option<mpsc::UnboundedSender<ServerEvent>>>,
+}
+
+/// An answer that is passed on. When it is dropped, the events that still wait for its words are added.
+pub struct Speaking {
+    outbox: Arc<Outbox>,
+    events: mpsc::UnboundedReceiver<ServerEvent>,
 }
 
 #[derive(Default)]
@@ -37,7 +45,7 @@ pub struct Missed {
 
 impl Outbox {
     pub fn new() -> Self {
-        Self { kept: Mutex::default(), last: watch::Sender::new(0) }
+        Self { kept: Mutex::default(), last: watch::Sender::new(0), speaking: Mutex::default() }
     }
 
     /// Adds a message. Nothing follows the end of the call.
@@ -57,6 +65,22 @@ impl Outbox {
         }
         drop(kept);
         self.last.send_replace(seq);
+    }
+
+    /// Adds an event after the words that the running answer has so far, or now if none is running.
+    pub fn push_after_words(&self, event: ServerEvent) {
+        let unsent = match self.speaking().as_ref() {
+            Some(answer) => answer.send(event).err().map(|error| error.0),
+            None => Some(event),
+        };
+        unsent.iter().for_each(|event| self.push(event));
+    }
+
+    /// Notes that an answer is passed on. It reads the events that must follow its words.
+    pub fn speak(self: &Arc<Self>) -> Speaking {
+        let (sender, events) = mpsc::unbounded_channel();
+        *self.speaking() = Some(sender);
+        Speaking { outbox: self.clone(), events }
     }
 
     /// Tells the client which of its messages the log has, if there are any.
@@ -93,11 +117,51 @@ impl Outbox {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn speaking(&self) -> MutexGuard<'_, Option<mpsc::UnboundedSender<ServerEvent>>> {
+        self.speaking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Speaking {
+    /// Adds the next event that waits, once there is one. Cancel-safe.
+    pub async fn push_next(&mut self) {
+        match self.events.recv().await {
+            Some(event) => self.outbox.push(&event),
+            // Another answer takes them.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Speaking {
+    fn drop(&mut self) {
+        self.events.close();
+        while let Ok(event) = self.events.try_recv() {
+            self.outbox.push(&event);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn event_follows_the_words_before_it_also_if_the_answer_is_dropped() {
+        let outbox = Arc::new(Outbox::new());
+        outbox.push_after_words(ServerEvent::BargedIn {});
+        assert_eq!(outbox.last(), 1);
+        let answer = outbox.speak();
+        outbox.push_after_words(ServerEvent::BargedIn {});
+        assert_eq!(outbox.last(), 1, "it waits for the words");
+        outbox.push(&ServerEvent::Sentence { speech: "1".to_owned(), text: "One moment.".to_owned() });
+        drop(answer);
+        assert_eq!(outbox.last(), 3);
+        assert!(outbox.after(1).messages.first().is_some_and(|first| first.contains("One moment.")));
+        outbox.push_after_words(ServerEvent::BargedIn {});
+        assert_eq!(outbox.last(), 4);
+    }
 
     #[test]
     fn client_gets_what_it_missed_or_learns_of_a_gap() {

@@ -34,7 +34,7 @@ enum Runner {
 impl Runner {
     async fn ask(&self, context: &ToolContext, question: ServerEvent) -> Output {
         match self {
-            Self::Client(tools) => tools.ask(context, &question).await,
+            Self::Client(tools) => tools.ask(context, question).await,
             Self::Service(callback) => callback.ask(context, &question).await,
         }
     }
@@ -98,10 +98,10 @@ impl ClientTools {
     }
 
     /// Sends a question to the client, and waits for its answer.
-    async fn ask(&self, context: &ToolContext, question: &ServerEvent) -> Output {
+    async fn ask(&self, context: &ToolContext, question: ServerEvent) -> Output {
         let (sender, result) = oneshot::channel();
         self.waiting().insert(context.tool_call_id().to_string(), sender);
-        self.outbox.push(question);
+        self.outbox.push_after_words(question);
         result.await.unwrap_or_else(|_| Err(ToolError::new("the client of the call is gone")))
     }
 

@@ -97,10 +97,20 @@ impl LiveCall {
 }
 
 /// Passes the sentences of an answer on. Returns a word for its end.
-async fn pass_on(mut reply: Reply, speech: &str, outbox: &Outbox) -> &'static str {
-    while let Some(text) = reply.next_sentence().await {
-        outbox.push(&ServerEvent::Sentence { speech: speech.to_owned(), text });
+async fn pass_on(mut reply: Reply, speech: &str, outbox: &Arc<Outbox>) -> &'static str {
+    let mut speaking = outbox.speak();
+    loop {
+        tokio::select! {
+            // Words that the answer has come before the call of a tool.
+            biased;
+            sentence = reply.next_sentence() => match sentence {
+                Some(text) => outbox.push(&ServerEvent::Sentence { speech: speech.to_owned(), text }),
+                None => break,
+            },
+            () = speaking.push_next() => {}
+        }
     }
+    drop(speaking);
     match reply.end() {
         Some(ReplyEnd::Complete(_)) => "complete",
         Some(ReplyEnd::Failed(_)) => "failed",
