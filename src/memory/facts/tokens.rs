@@ -84,6 +84,7 @@ const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "77
 
 /// Replaces "double five" by one word, `55`, if digits are around it or follow.
 fn join_repeated(tokens: &mut Vec<Token<'_>>) {
+    let mut is_joined = vec![false; tokens.len()];
     for at in (0..tokens.len()).rev() {
         let is_digits = |at: Option<usize>| {
             let token = at.and_then(|at| tokens.get(at));
@@ -97,11 +98,13 @@ fn join_repeated(tokens: &mut Vec<Token<'_>>) {
             });
         let Some(text) = digit.and_then(|digit| DIGITS.get(digit as usize)?.get(..times)) else { continue };
         let ends_clause = next.ends_clause;
-        tokens.remove(at + 1);
+        is_joined.get_mut(at + 1).into_iter().for_each(|is_joined| *is_joined = true);
         if let Some(token) = tokens.get_mut(at) {
             *token = Token { text, lower: text.to_owned(), ends_clause, is_repeated: true, ..token.clone() };
         }
     }
+    let mut is_joined = is_joined.into_iter();
+    tokens.retain(|_| !is_joined.next().unwrap_or_default());
 }
 
 /// Splits `order(X17)` before the bracket.

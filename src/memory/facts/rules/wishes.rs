@@ -1,7 +1,7 @@
 //! What the caller wants, refuses or limits.
 
 use super::Finding;
-use crate::memory::facts::language::{WORDS, after, without};
+use crate::memory::facts::language::{WORDS, after, ranges, without};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, LIMIT, WISH};
 use crate::memory::one_line::one_line;
@@ -31,8 +31,7 @@ impl Finding<'_> {
             if !ends_sentence(end) && !is_long() {
                 continue;
             }
-            let clause = self.tokens.get(start..=end).unwrap_or_default();
-            let clause = without_reply(clause);
+            let clause = without_reply(self.tokens.get(start..=end).unwrap_or_default());
             let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
             start = end + 1;
             // "No insurance" is a refusal if insurance was offered, "no problem" is none.
@@ -62,16 +61,11 @@ impl Finding<'_> {
 
 /// Returns a clause without a yes or no that a correction follows: "No, I meant" refuses nothing.
 fn without_reply<'a, 'b>(clause: &'a [Token<'b>]) -> &'a [Token<'b>] {
-    match clause {
-        [reply, rest @ ..] if WORDS.is_reply(&reply.lower) && begins_with(&WORDS.corrections, rest) => rest,
-        _ => clause,
-    }
-}
-
-/// Returns whether one of the phrases is at the beginning of the words.
-fn begins_with(phrases: &[Vec<&'static str>], words: &[Token<'_>]) -> bool {
-    let is_here = |phrase: &&Vec<&str>| {
-        phrase.len() <= words.len() && phrase.iter().zip(words).all(|(said, token)| *said == token.lower)
+    let Some((_, rest)) = clause.split_first().filter(|(reply, _)| WORDS.is_reply(&reply.lower)) else {
+        return clause;
     };
-    phrases.iter().any(|phrase| is_here(&phrase))
+    let words: Vec<String> = rest.iter().map(|token| token.lower.clone()).collect();
+    let first = ranges(&WORDS.corrections, &words).next();
+    let corrects = first.is_some_and(|correction| correction.start == 0);
+    if corrects { rest } else { clause }
 }
