@@ -1,6 +1,6 @@
 //! [`Calls`]: the tool calls of a conversation and the positions of their results.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::manager::MessagesManager;
@@ -13,7 +13,7 @@ use crate::message::{Content, MessageWrapper, Role, ToolCall, ToolCallId, ToolNa
 /// is less than half as large as the one before it, so a fork copies O(log n) pointers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
-    own: HashMap<ToolCallId, Entry>,
+    own: BTreeMap<ToolCallId, Entry>,
     /// Oldest first. An entry of a later layer replaces the one in an earlier layer.
     shared: Vec<Layer>,
 }
@@ -38,7 +38,7 @@ struct Entry {
 /// Tool calls that several conversations share, as they were at message `up_to`.
 #[derive(Debug, Clone)]
 struct Layer {
-    calls: Arc<HashMap<ToolCallId, Entry>>,
+    calls: Arc<BTreeMap<ToolCallId, Entry>>,
     up_to: u32,
 }
 
@@ -66,7 +66,7 @@ impl Layer {
         Self { calls: Arc::new(calls), up_to: u32::MAX }
     }
 
-    fn copied(&self) -> HashMap<ToolCallId, Entry> {
+    fn copied(&self) -> BTreeMap<ToolCallId, Entry> {
         self.calls().map(|(id, call)| (id.clone(), call.into())).collect()
     }
 }
@@ -130,6 +130,13 @@ impl Calls {
     /// Records the checked contents of message `seq`.
     #[inline]
     pub fn note(&mut self, seq: u32, contents: &[Content]) {
+        // Fast path for the usual message.
+        if !matches!(contents, [Content::Text(_)]) {
+            self.note_each(seq, contents);
+        }
+    }
+
+    fn note_each(&mut self, seq: u32, contents: &[Content]) {
         for content in contents {
             match content {
                 Content::ToolCall(tool_call) => {
@@ -197,7 +204,7 @@ impl Calls {
         }
         let shared =
             self.shared.iter().map(|Layer { calls, up_to }| Layer { calls: calls.clone(), up_to: seq.min(*up_to) });
-        Self { own: HashMap::new(), shared: shared.collect() }
+        Self { own: BTreeMap::new(), shared: shared.collect() }
     }
 
     pub fn is_open(&self, id: &ToolCallId) -> bool {

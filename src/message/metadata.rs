@@ -15,21 +15,25 @@ use crate::message::times::Times;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
 use crate::message::value::Map;
-use crate::message::{Empty, MessageId, Rarely, Text};
+use crate::message::{Empty, Heard, MessageId, Rarely, Role, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     creation_ms: i64,
-    pub(super) flags: u8,
-    merges: u32,
     // `None` for most messages. Copies of a message share it.
     more: Option<Arc<More>>,
+    // Here and not in `Message`, where they would take a word of their own.
+    pub(super) revision: u32,
+    pub(super) role: Role,
+    pub(super) flags: u8,
 }
 
 #[derive(Clone, Default, PartialEq, Eq)]
 struct More {
     times: Times,
+    heard: Option<Heard>,
+    merges: u32,
     turn: Option<Box<TurnRecord>>,
     /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
     parts: Vec<PartData>,
@@ -65,15 +69,15 @@ impl Empty for Rare {
 
 impl Metadata {
     #[inline]
-    pub(crate) fn new(creation_ms: i64) -> Self {
-        Self { creation_ms, flags: 0, merges: 0, more: None }
+    pub(crate) fn new(role: Role, creation_ms: i64) -> Self {
+        Self { creation_ms, more: None, revision: 1, role, flags: 0 }
     }
 
     /// Returns the marks on the message. [`Attribute::Merged`] occurs once for each merge.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
         Attribute::ALL.iter().flat_map(|&attribute| {
             let times = match attribute {
-                Attribute::Merged => self.merges,
+                Attribute::Merged => self.merges(),
                 _ => u32::from(self.has(attribute)),
             };
             std::iter::repeat_n(attribute, times as usize)
@@ -84,14 +88,23 @@ impl Metadata {
     #[inline]
     pub fn has(&self, attribute: Attribute) -> bool {
         match attribute {
-            Attribute::Merged => self.merges > 0,
+            Attribute::Merged => self.merges() > 0,
             _ => self.flags & attribute.bit() != 0,
         }
     }
 
     /// Returns whether the message has no mark.
     pub(crate) fn is_unmarked(&self) -> bool {
-        self.flags == 0 && self.merges == 0
+        self.flags == 0 && self.merges() == 0
+    }
+
+    fn merges(&self) -> u32 {
+        self.more.as_ref().map_or(0, |more| more.merges)
+    }
+
+    #[inline]
+    pub(super) fn heard(&self) -> Option<Heard> {
+        self.more.as_ref()?.heard
     }
 
     /// Returns a time of the message in milliseconds since the Unix epoch, if known.
@@ -161,7 +174,7 @@ impl Metadata {
     pub(crate) fn add_attribute(&mut self, attribute: Attribute) -> bool {
         let new = attribute == Attribute::Merged || !self.has(attribute);
         match attribute {
-            Attribute::Merged => self.merges += 1,
+            Attribute::Merged => self.more().merges += 1,
             _ => self.flags |= attribute.bit(),
         }
         new
@@ -225,8 +238,15 @@ impl Metadata {
         self.rare_mut().unknown.get_or_insert_default()
     }
 
+    pub(super) fn set_heard(&mut self, heard: Option<Heard>) {
+        if self.heard() != heard {
+            self.more().heard = heard;
+            self.tidy();
+        }
+    }
+
     /// Removes unknown data about an earlier report of the heard text.
-    pub(crate) fn remove_unknown_of_heard(&mut self) {
+    pub(super) fn remove_unknown_of_heard(&mut self) {
         if self.unknown().is_some_and(|unknown| !unknown.heard.is_empty()) {
             self.unknown_mut().heard.clear();
             self.tidy();
@@ -262,6 +282,7 @@ impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metadata")
             .field("attributes", &self.attributes().collect::<Vec<_>>())
+            .field("heard", &self.heard())
             .field("timings", &self.timings().collect::<Vec<_>>())
             .field("covers_from", &self.covers_from())
             .field("previous_summary", &self.previous_summary())
@@ -282,7 +303,7 @@ mod tests {
 
     #[test]
     fn data_that_was_removed_leaves_no_trace() {
-        let mut metadata = Metadata::new(5);
+        let mut metadata = Metadata::new(Role::User, 5);
         metadata.set_timing(Timing::LlmStart, 6);
         let without = metadata.clone();
         metadata.aux_mut().insert("attempts".to_owned(), 2.into());

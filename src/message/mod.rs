@@ -27,6 +27,7 @@ mod value;
 mod wrapper;
 
 use std::borrow::Cow;
+use std::fmt;
 
 pub(crate) use confidence::Confidence;
 pub(crate) use content::Outcome;
@@ -61,13 +62,12 @@ pub use value::{List, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) can change it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// It takes 64 bytes on 64-bit systems, besides its texts: what few messages have is elsewhere.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     id: MessageId,
     position: Position,
-    revision: u32,
-    role: Role,
-    heard: Option<Heard>,
     contents: Contents,
     metadata: Metadata,
 }
@@ -75,7 +75,7 @@ pub struct Message {
 impl Message {
     #[inline]
     pub(crate) fn new(id: MessageId, position: Position, role: Role, contents: Contents, creation_ms: i64) -> Self {
-        Self { id, position, revision: 1, role, heard: None, contents, metadata: Metadata::new(creation_ms) }
+        Self { id, position, contents, metadata: Metadata::new(role, creation_ms) }
     }
 
     /// Returns the id, which is unique.
@@ -93,13 +93,13 @@ impl Message {
     /// Returns the revision, from 1. Each change of the contents, metadata, times or heard prefix raises the revision.
     #[inline]
     pub fn revision(&self) -> u32 {
-        self.revision
+        self.metadata.revision
     }
 
     /// Returns the speaker.
     #[inline]
     pub fn role(&self) -> Role {
-        self.role
+        self.metadata.role
     }
 
     /// Returns the contents as they were said or generated.
@@ -117,13 +117,13 @@ impl Message {
     /// Returns the prefix that the caller heard, or `None` if no report says that the caller heard less than all of it.
     #[inline]
     pub fn heard(&self) -> Option<Heard> {
-        self.heard
+        self.metadata.heard()
     }
 
     /// Returns the contents with the texts cut to the heard prefix. Unheard texts are left out; other contents stay.
     #[inline]
     pub fn heard_contents(&self) -> Cow<'_, Contents> {
-        match self.heard {
+        match self.heard() {
             Some(heard) => Cow::Owned(heard.cut(&self.contents)),
             None => Cow::Borrowed(&self.contents),
         }
@@ -149,7 +149,7 @@ impl Message {
     /// Returns whether the message is background for the model, which nobody said: a user message with the attribute
     /// [`Hardcoded`](Attribute::Hardcoded).
     pub fn is_background(&self) -> bool {
-        self.role == Role::User && self.metadata.has(Attribute::Hardcoded)
+        self.role() == Role::User && self.metadata.has(Attribute::Hardcoded)
     }
 
     /// Removes the mark of background.
@@ -159,12 +159,12 @@ impl Message {
 
     /// Returns whether the message holds words of the caller, or words for the assistant to speak.
     pub(crate) fn is_said(&self) -> bool {
-        self.role.is_spoken() && !self.is_fake() && !self.is_background()
+        self.role().is_spoken() && !self.is_fake() && !self.is_background()
     }
 
     /// Returns whether a turn starts with the message: the caller says something in it.
     pub(crate) fn starts_turn(&self) -> bool {
-        self.role == Role::User && !self.is_fake() && self.contents.iter().any(Content::is_callers)
+        self.role() == Role::User && !self.is_fake() && self.contents.iter().any(Content::is_callers)
     }
 
     /// Replaces the result of a tool call.
@@ -180,7 +180,7 @@ impl Message {
     /// Returns whether both have the same id and the same meaning for the model.
     #[inline]
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
-        self.id == other.id && self.heard == other.heard && self.contents.is_same(&other.contents)
+        self.id == other.id && self.heard() == other.heard() && self.contents.is_same(&other.contents)
     }
 
     pub(crate) fn metadata_mut(&mut self) -> &mut Metadata {
@@ -189,7 +189,7 @@ impl Message {
 
     #[inline]
     pub(crate) fn raise_revision(&mut self) {
-        self.revision = self.revision.saturating_add(1);
+        self.metadata.revision = self.metadata.revision.saturating_add(1);
     }
 
     /// Appends the contents of a message that arrived with `id`, as a part.
@@ -219,7 +219,7 @@ impl Message {
     }
 
     pub(crate) fn set_heard(&mut self, heard: Option<Heard>) {
-        self.heard = heard.map(|heard| heard.clamped_to(&self.contents));
+        self.metadata.set_heard(heard.map(|heard| heard.clamped_to(&self.contents)));
         self.metadata.remove_unknown_of_heard();
     }
 
@@ -232,6 +232,32 @@ impl Message {
 
     /// Returns the message with a replacement for each of its contents, for its heard prefix and for its metadata.
     pub(crate) fn rewritten(&self, contents: Contents, heard: Option<Heard>, metadata: Metadata) -> Self {
-        Self { heard: heard.map(|heard| heard.clamped_to(&contents)), contents, metadata, ..*self }
+        let mut message = Self { contents, metadata, ..*self };
+        message.metadata.set_heard(heard.map(|heard| heard.clamped_to(&message.contents)));
+        message
+    }
+}
+
+/// Shows kinds and lengths, not the words.
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("id", &self.id)
+            .field("position", &self.position)
+            .field("revision", &self.revision())
+            .field("role", &self.role())
+            .field("contents", &self.contents)
+            .field("metadata", &self.metadata)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_takes_64_bytes() {
+        assert_eq!(size_of::<Message>(), 64);
     }
 }

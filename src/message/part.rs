@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::message::times::Times;
-use crate::message::{Confidence, Content, Message, MessageId, Number, Timing, Value};
+use crate::message::{Confidence, Content, Message, MessageId, Number, Rarely, Timing, Value};
 
 /// A piece of a message that arrived at one time.
 ///
@@ -38,13 +38,13 @@ pub(crate) struct PartData {
     /// The index of the first of its contents.
     pub start: u32,
     /// A message with one part has them in its metadata instead.
-    pub times: Times,
+    pub times: Rarely<Times>,
     pub confidence: Option<Confidence>,
 }
 
 impl PartData {
     pub fn new(id: MessageId, created_ms: i64, start: u32) -> Self {
-        Self { id, created_ms, start, times: Times::default(), confidence: None }
+        Self { id, created_ms, start, times: Rarely::default(), confidence: None }
     }
 
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) {
@@ -56,7 +56,7 @@ impl PartData {
 
     /// Sets the creation. The other times stay.
     pub fn set_created(&mut self, at_ms: i64) {
-        self.times = self.times.moved(at_ms.wrapping_sub(self.created_ms));
+        self.times = self.times.moved(at_ms.wrapping_sub(self.created_ms)).into();
         self.created_ms = at_ms;
     }
 }
@@ -116,7 +116,7 @@ impl<'a> Part<'a> {
     pub(crate) fn timings(self) -> impl Iterator<Item = (Timing, i64)> + 'a {
         let metadata = self.message.metadata();
         let others = match self.data() {
-            Some(data) if metadata.part_data().len() > 1 => Some(&data.times),
+            Some(data) if metadata.part_data().len() > 1 => Some(&*data.times),
             _ => metadata.times(),
         };
         let created_ms = self.created_ms();
@@ -142,7 +142,7 @@ impl<'a> Part<'a> {
 
     /// The times that are stored with the part, after its creation.
     pub(super) fn own_times(self) -> Option<&'a Times> {
-        self.data().map(|data| &data.times)
+        self.data().map(|data| &*data.times)
     }
 
     pub(super) fn unknown(self) -> Option<&'a BTreeMap<String, Value>> {

@@ -1,5 +1,6 @@
 //! [`Times`]: the times of a message or part besides its creation.
 
+use super::Empty;
 use super::marks::Timing;
 
 const COUNT: usize = Timing::ALL.len() - 1;
@@ -68,8 +69,12 @@ impl Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Self::Near([UNKNOWN; COUNT])
+        Self::EMPTY.clone()
     }
+}
+
+impl Empty for Times {
+    const EMPTY: &'static Self = &Self::Near([UNKNOWN; COUNT]);
 }
 
 impl FromIterator<(Timing, i64)> for Times {

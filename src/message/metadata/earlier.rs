@@ -24,7 +24,7 @@ impl Message {
         }
         metadata.forget_after(parts, asked_ms);
         let contents = self.contents.iter().take(end).cloned().collect();
-        Some(self.rewritten(contents, self.heard.filter(|_| is_played), metadata))
+        Some(self.rewritten(contents, self.heard().filter(|_| is_played), metadata))
     }
 }
 

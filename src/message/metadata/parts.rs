@@ -17,9 +17,9 @@ impl Metadata {
         match parts.as_mut_slice() {
             [] => {
                 parts.reserve_exact(2);
-                parts.push(PartData { times: times.clone(), ..PartData::new(id, created_ms, 0) });
+                parts.push(PartData { times: times.clone().into(), ..PartData::new(id, created_ms, 0) });
             }
-            [whole] => whole.times = times.clone(),
+            [whole] => whole.times = times.clone().into(),
             _ => {}
         }
         parts.push(part);

@@ -110,12 +110,11 @@ impl RecordDraft {
         let mut message = Message {
             id,
             position,
-            revision: revision.get(),
-            role,
-            heard,
             contents,
             metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?,
         };
+        (message.metadata.role, message.metadata.revision) = (role, revision.get());
+        message.metadata.set_heard(heard);
         let of_parts = metadata.parts.map(|parts| set_parts(&mut message.metadata, id, parts)).transpose()?;
         let first = message.metadata.part_data().first();
         if of_parts.is_some_and(|contents| contents != message.contents.len())

@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RequestRecord,
+    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RequestRecord, Role,
     RoleHint, Text, Timing, TurnRecord, Value,
 };
 
@@ -77,7 +77,7 @@ impl Draft for MetadataEntries {
 impl MetadataEntries {
     fn into_draft(self) -> Result<MetadataDraft, MessageError> {
         let Some(creation_ms) = self.timings.creation else { return Ok(MetadataDraft::default()) };
-        let mut metadata = Metadata::new(creation_ms);
+        let mut metadata = Metadata::new(Role::User, creation_ms);
         for (timing, after_ms) in self.timings.others {
             metadata.set_timing(timing, creation_ms.wrapping_add(after_ms));
         }
