@@ -11,6 +11,8 @@ fn regex(pattern: &str) -> Regex {
 }
 
 const MONTHS: &str = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
+/// What can follow in the full names. "Calle Mayor 73" is no date.
+const ENDINGS: &str = "uary|ruary|ch|il|e|y|ust|t|tember|ober|ember";
 const WORDS: [&str; 20] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "fifteen", "twenty", "thirty", "forty", "fifty", "hundred", "thousand",
@@ -20,10 +22,11 @@ const WORDS: [&str; 20] = [
 /// numbers, no marks.
 pub fn normal(text: &str) -> String {
     static ISO: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:19|20)\d\d-(\d\d)-(\d\d)"));
-    static MONTH_DAY: LazyLock<Regex> =
-        LazyLock::new(|| regex(&format!(r"\b({MONTHS})[a-z]*\.? (\d\d?)(?:st|nd|rd|th)?(?:,? (?:19|20)\d\d)?\b")));
+    static MONTH_DAY: LazyLock<Regex> = LazyLock::new(|| {
+        regex(&format!(r"\b({MONTHS})(?:{ENDINGS})?\.? (\d\d?)(?:st|nd|rd|th)?(?:,? (?:19|20)\d\d)?\b"))
+    });
     static DAY_MONTH: LazyLock<Regex> =
-        LazyLock::new(|| regex(&format!(r"\b(\d\d?)(?:st|nd|rd|th)? (?:of )?({MONTHS})[a-z]*\b")));
+        LazyLock::new(|| regex(&format!(r"\b(\d\d?)(?:st|nd|rd|th)? (?:of )?({MONTHS})(?:{ENDINGS})?\b")));
     static TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(\d\d?):(\d\d)(?::\d\d)?(?: ?([ap])\.?m\b\.?)?"));
     static HOUR: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(\d\d?) ?([ap])\.?m\b\.?"));
     static THOUSANDS: LazyLock<Regex> = LazyLock::new(|| regex(r"(\d),(\d\d\d)\b"));

@@ -5,6 +5,12 @@ use std::num::NonZeroU16;
 use super::language::WORDS;
 use super::{Fact, FactSource, LIMIT, WISH};
 
+/// How many values the caller can say between a value and its correction, if neither has a slot.
+const RECENT: usize = 3;
+
+/// How many more words than its correction a value can have. The end of a longer one may be meant: "58 at the end".
+const MORE_WORDS: usize = 3;
+
 /// The facts up to some message, folded: each value once, with the value that it corrects.
 ///
 /// The words take at most a given number of bytes. The values with the lowest rank are removed first, so that the same
@@ -143,6 +149,11 @@ impl Folded {
     /// Marks the value that a correction replaces, and returns it: the value that the correction names, or the caller's
     /// last value of the same slot and form.
     fn replaced(&mut self, fact: &Fact, was: &str) -> Option<String> {
+        // Without a slot, only what the caller said just before can be meant.
+        let is_recent = |known: &Known<'_>| {
+            let newer = |other: &Known<'_>| other.is_by_caller && !other.is_wish() && other.last > known.last;
+            self.iter().filter(newer).count() <= RECENT
+        };
         let is_it = |known: &Known<'_>| {
             if !was.is_empty() {
                 return known.value == was;
@@ -152,7 +163,8 @@ impl Folded {
                 && !known.is_wish()
                 && !known.value.eq_ignore_ascii_case(fact.value())
                 && form(known.value) == form(fact.value())
-                && (known.slot == fact.slot()
+                && words(known.value) <= words(fact.value()) + MORE_WORDS
+                && (known.slot == fact.slot() && (!known.slot.is_empty() || is_recent(known))
                     || ((fact.slot().is_empty() || known.slot.is_empty())
                         && known.value.contains(|c: char| c.is_numeric())))
         };
@@ -223,6 +235,10 @@ fn is_equal(one: &str, other: &str) -> bool {
 /// Returns whether a value is one word of letters and digits, such as an id.
 fn is_code(value: &str) -> bool {
     value.contains(char::is_alphabetic) && value.contains(char::is_numeric) && !value.contains(' ')
+}
+
+fn words(value: &str) -> usize {
+    value.split(' ').count()
 }
 
 /// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.

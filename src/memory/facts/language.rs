@@ -34,7 +34,19 @@ pub(super) struct Words {
     pub ignorance: Vec<Vec<&'static str>>,
     /// Phrases of wishes.
     pub wishes: Vec<Vec<&'static str>>,
+    /// Phrases before the hour, the word for hours, and phrases after it: "quarter to", "o'clock", "et demie".
+    pub before_hours: Vec<Vec<&'static str>>,
+    pub hours: HashSet<&'static str>,
+    pub after_hours: Vec<Vec<&'static str>>,
+    /// Small words in surnames: "da Silva".
+    pub particles: HashSet<&'static str>,
+    /// Words for streets in the languages that write them as a word of their own.
+    pub streets: HashSet<&'static str>,
     pub stopwords: HashSet<&'static str>,
+    /// Pronouns that a hyphen joins to a verb: "avez-vous".
+    attached: HashSet<&'static str>,
+    /// Articles and pronouns that an apostrophe joins to a word: "l'hôtel".
+    elided: HashSet<&'static str>,
     /// Words for the signs in an e-mail address, for each language, because "at" and "point" are one in no language.
     pub mails: Vec<MailWords>,
     /// Words that mean yes or no.
@@ -42,6 +54,10 @@ pub(super) struct Words {
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
+    /// Phrases between a letter and a word that begins with it: "P as in Peter".
+    pub spelling: Vec<Vec<&'static str>>,
+    /// Words between the pieces of a code: "4 0 0 then 7".
+    pub links: HashSet<&'static str>,
     /// Words that repeat the digit after them: "double five".
     repeats: HashMap<&'static str, usize>,
     /// Frequent words of languages that capitalize all nouns.
@@ -77,14 +93,30 @@ impl MailWords {
 }
 
 impl Words {
-    /// Returns the number that a word means: 0 to 20, a multiple of ten, 100 or 1,000.
+    /// Returns the number that a word means: 0 to 20, a multiple of ten, a multiple of 100, or 1,000.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.values.get(word).copied()
+    }
+
+    /// Returns whether a word is a number, such as `seven` or `sechsundvierzig`, and no ordinal.
+    pub fn is_number(&self, word: &str) -> bool {
+        self.numbers.contains(word) || self.number_parts(word).is_some_and(|parts| parts.len() > 1)
     }
 
     /// Returns whether a word means yes or no.
     pub fn is_reply(&self, word: &str) -> bool {
         self.replies.contains(word)
+    }
+
+    /// Returns whether a word carries little meaning of its own, or is a verb with a pronoun.
+    pub fn is_stopword(&self, word: &str) -> bool {
+        self.stopwords.contains(word) || word.rsplit_once('-').is_some_and(|(_, last)| self.attached.contains(last))
+    }
+
+    /// Returns a word without an article that an apostrophe joins to it.
+    pub fn without_article<'a>(&self, word: &'a str) -> &'a str {
+        let parts = word.split_once(['\'', '’']).filter(|(first, _)| self.elided.contains(first));
+        parts.map_or(word, |(_, rest)| rest)
     }
 
     /// Returns how often a word such as "double" repeats the digit after it.
@@ -148,6 +180,15 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         limits: phrases("limits"),
         ignorance: phrases("ignorance"),
         wishes: phrases("wishes"),
+        spelling: phrases("spelling"),
+        links: set("links"),
+        before_hours: phrases("before hours"),
+        hours: set("hours"),
+        after_hours: phrases("after hours"),
+        particles: set("particles"),
+        streets: set("streets"),
+        attached: set("attached"),
+        elided: set("elided"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
         replies: ["yes", "no"].into_iter().flat_map(lists).collect(),
         mails: FILES.iter().map(|file| MailWords::of(file)).collect(),
@@ -162,7 +203,12 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
 const TENS: [u32; 19] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 30, 40, 50, 60, 70, 80, 90, 100, 1_000];
 
 fn values() -> HashMap<&'static str, u32> {
-    let lists = [("digits", (0..=10).collect::<Vec<u32>>()), ("ordinals", (1..=10).collect()), ("tens", TENS.to_vec())];
+    let lists = [
+        ("digits", (0..=10).collect::<Vec<u32>>()),
+        ("ordinals", (1..=10).collect()),
+        ("tens", TENS.to_vec()),
+        ("hundreds", (2..=9).map(|hundreds| hundreds * 100).collect()),
+    ];
     let mut found = HashMap::new();
     for (name, values) in lists {
         for (word, value) in numbered(name, &values) {
@@ -195,6 +241,14 @@ pub(super) fn without(phrases: &[Vec<&'static str>], words: &[String]) -> Vec<St
     left
 }
 
+/// Returns the length of the longest of the phrases with which the words begin.
+pub(super) fn begins_with(phrases: &[Vec<&'static str>], words: &[String]) -> Option<usize> {
+    let is_here = |phrase: &&Vec<&str>| {
+        words.iter().map(String::as_str).zip(phrase.iter()).filter(|(a, b)| a == *b).count() == phrase.len()
+    };
+    phrases.iter().filter(is_here).map(Vec::len).max()
+}
+
 /// Returns the positions directly after each occurrence of one of the phrases.
 pub(super) fn after<'a>(phrases: &'a [Vec<&'static str>], words: &'a [String]) -> impl Iterator<Item = usize> + 'a {
     ranges(phrases, words).map(|range| range.end)
@@ -205,11 +259,5 @@ pub(super) fn ranges<'a>(
     phrases: &'a [Vec<&'static str>],
     words: &'a [String],
 ) -> impl Iterator<Item = Range<usize>> + 'a {
-    (0..words.len()).filter_map(|at| {
-        let rest = words.get(at..)?;
-        let is_here = |phrase: &&Vec<&str>| {
-            rest.iter().map(String::as_str).zip(phrase.iter()).filter(|(a, b)| a == *b).count() == phrase.len()
-        };
-        phrases.iter().filter(is_here).map(|phrase| at..at + phrase.len()).max_by_key(|range| range.end)
-    })
+    (0..words.len()).filter_map(|at| Some(at..at + begins_with(phrases, words.get(at..)?)?))
 }

@@ -4,6 +4,7 @@
 //! no domain and calls no model.
 
 mod choice;
+mod dictation;
 mod folded;
 mod language;
 mod rules;

@@ -1,6 +1,9 @@
 //! [`RuleFactFinder`]: finds facts by the form of words.
 
+mod dates;
 mod names;
+mod numbers;
+mod places;
 mod slots;
 mod spelled;
 mod wishes;
@@ -10,8 +13,8 @@ use std::ops::Range;
 
 use slots::question;
 
-use super::language::{WORDS, after, ranges};
-use super::tokens::{Token, is_of, tokens};
+use super::language::{WORDS, ranges};
+use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::one_line::one_line;
 use crate::message::{Message, Role};
@@ -62,6 +65,18 @@ fn small(text: &[Token<'_>], earlier: &[&Message]) -> HashSet<String> {
 /// The number of words around one that the rules read, so that the time grows with the length of a text alone.
 const LONGEST: usize = 64;
 
+/// Returns whether a word can be what a number before it counts.
+fn is_noun(token: &Token<'_>) -> bool {
+    token.is_word() && token.text.len() > 2 && !WORDS.is_stopword(&token.lower) && !token.is_capitalised()
+}
+
+/// Returns whether a word is a short group of capitals and digits.
+fn is_group(token: &Token<'_>) -> bool {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
+    let longest = if token.is_word() { 4 } else { 5 };
+    token.text.len() <= longest && token.text.chars().all(is_part) && !WORDS.acronyms.contains(token.lower.as_str())
+}
+
 struct Finding<'a> {
     tokens: &'a [Token<'a>],
     /// The words in lower case.
@@ -107,11 +122,15 @@ impl<'a> Finding<'a> {
     }
 
     fn find(&mut self) {
-        let names: Vec<usize> = after(&WORDS.introductions, &self.words).collect();
+        let introductions: Vec<Range<usize>> = ranges(&WORDS.introductions, &self.words).collect();
         let mut at = 0;
         while at < self.tokens.len() {
-            let taken = if names.contains(&at) { self.introduced(at) } else { 0 };
-            let taken = if taken == 0 { self.value(at) } else { taken };
+            let next = introductions.get(introductions.partition_point(|introduction| introduction.end < at));
+            let name = next.filter(|introduction| introduction.start <= at).map(|introduction| introduction.end);
+            let taken = match name.map(|name| (name, self.introduced(name))) {
+                Some((name, taken)) if taken > 0 => name + taken - at,
+                _ => self.value(at),
+            };
             at += taken.max(1);
         }
     }
@@ -126,7 +145,8 @@ impl<'a> Finding<'a> {
         if token.text.contains('@') && token.text.contains('.') {
             return self.add(at, 1);
         }
-        if let Some(length) = self.spoken_mail(at).or_else(|| self.date(at)) {
+        let found = self.spoken_mail(at).or_else(|| self.date(at)).or_else(|| self.clock(at));
+        if let Some(length) = found.or_else(|| self.address(at)) {
             return self.add(at, length);
         }
         let spelled = if self.source == FactSource::Caller { self.spelled_from(at) } else { 0 };
@@ -144,7 +164,7 @@ impl<'a> Finding<'a> {
             let names = token.is_word()
                 && !token.ends_clause
                 && self.get(at + 1).is_some_and(|next| next.is_code() || next.lower == "is" || next.lower == "ist");
-            return if names || token.is_label { 1 } else { self.add(at, 1) };
+            return if names || token.is_label { 1 } else { self.add(at, self.groups(at)) };
         }
         let words = self.number_words(at);
         if words > 0 {
@@ -171,27 +191,11 @@ impl<'a> Finding<'a> {
         length
     }
 
-    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`, `24 de mayo`.
-    fn date(&self, at: usize) -> Option<usize> {
-        let is_month = |token: &Token<'_>| {
-            WORDS.months.contains(token.lower.trim_end_matches('.')) && (token.is_capitalised() || token.lower != "may")
-        };
-        let is_number =
-            |token: &Token<'_>| token.text.starts_with(|c: char| c.is_ascii_digit()) && token.text.len() <= 4;
-        let (first, second) = (self.get(at)?, self.get(at + 1)?);
-        let is_joined = is_number(first) && is_of(second) && self.get(at + 2).is_some_and(is_month);
-        let is_pair = (is_month(first) && is_number(second)) || (is_number(first) && is_month(second));
-        let length = match (is_pair, is_joined) {
-            (true, _) => 2,
-            (_, true) => 3,
-            _ => return None,
-        };
-        let has_year = self.get(at + length).is_some_and(|token| {
-            token.text.len() == 4
-                && token.text.starts_with(['1', '2'])
-                && token.text.chars().all(|c| c.is_ascii_digit())
-        });
-        Some(length + usize::from(has_year))
+    /// Returns the length of a code in short groups of capitals and digits, such as `LN 68 WKR`, or 1.
+    fn groups(&self, at: usize) -> usize {
+        let run = self.run(at, is_group);
+        let has_digits = self.tokens.iter().skip(at).take(run).any(Token::has_digit);
+        if has_digits { run.max(1) } else { 1 }
     }
 
     fn number(&mut self, at: usize) -> usize {
@@ -212,12 +216,6 @@ impl<'a> Finding<'a> {
 
     /// Adds a number of `length` words with up to two words for the counted thing.
     fn counted(&mut self, at: usize, length: usize) -> usize {
-        let is_noun = |token: &Token<'_>| {
-            token.is_word()
-                && token.text.len() > 2
-                && !WORDS.stopwords.contains(token.lower.as_str())
-                && !token.is_capitalised()
-        };
         let last = at + length - 1;
         let is_open = self.get(last).is_some_and(|token| !token.ends_clause && !token.is_label);
         let is_amount = self.get(at).is_some_and(|token| token.has_currency);
@@ -226,13 +224,24 @@ impl<'a> Finding<'a> {
             self.get(at + length).filter(|_| is_open).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
         let nouns = if unit { 1 } else { nouns };
         let is_digit = self.get(at).is_some_and(|token| token.has_digit());
-        // A house number with its street.
+        // A house number with its street, or a postal code with its town.
         let street = self.run(at + length, |token| token.is_capitalised() && token.is_word());
-        let is_house = is_digit && is_open && !is_amount && street >= 2;
+        let follows_street = self.get(at).is_some_and(|token| token.text.len() == 5 && !token.is_first)
+            && at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| before.ends_clause);
+        let is_postal = follows_street
+            && self.get(at + length).is_some_and(|token| !WORDS.days.contains(token.lower.as_str()))
+            && self.date(at + length).is_none();
+        let is_house = is_digit && is_open && !is_amount && (street >= 2 || (street == 1 && is_postal));
         let nouns = if is_house { street.min(4) } else { nouns };
         // "One" alone is a pronoun, and a digit of the assistant may be the number of a list entry.
         let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
-        if (!is_digit || (is_small && !is_amount)) && length == 1 && nouns == 0 {
+        // "Fifty-eight" alone answers or corrects.
+        let is_large = |token: &Token<'_>| {
+            let parts = WORDS.number_parts(&token.lower).filter(|_| !WORDS.is_stopword(&token.lower));
+            parts.is_some_and(|parts| parts.iter().sum::<u32>() > 10)
+        };
+        let is_large = self.source == FactSource::Caller && self.get(at).is_some_and(is_large);
+        if (!(is_digit || is_large) || (is_small && !is_amount)) && length == 1 && nouns == 0 {
             return 0;
         }
         // The number of a list entry.

@@ -376,3 +376,59 @@ proptest! {
         prop_assert!(text.lines().count() <= 3 && text.len() <= 2_000);
     }
 }
+
+#[test]
+fn letters_and_links_of_a_dictated_code_are_joined() {
+    for (said, code) in [
+        ("It's P as in Peter, K as in kilo, then 4 0 0 dash 7 7 1 2.", "PK4007712"),
+        ("b as in bravo, d as in delta, 7 7, then double one 2", "BD77112"),
+        ("M wie Martha, A wie Anton, 4 7 1 1", "MA4711"),
+        ("P comme Pierre, A comme Anatole, puis 3 9 0", "PA390"),
+        ("My plate is LN 68 WKR, thanks", "LN 68 WKR"),
+        ("A matrícula é AA 31 QT.", "AA 31 QT"),
+        ("Das ist HB 4 4 77 2.", "HB44772"),
+        ("Il codice è CL-90 33 17.", "CL-90 33 17"),
+        ("Das ist M-SK 2201.", "M-SK 2201"),
+    ] {
+        let facts = table(&["What is the code?", said]).before(u32::MAX).facts();
+        let values: Vec<&str> = facts.iter().map(Fact::value).collect();
+        assert_eq!(values, [code], "{said}");
+    }
+    let words = text(&["And you?", "I for instance am Italian and I like Ilaria, then 7 came."]);
+    assert!(words.contains("Ilaria") && words.contains("7 came"), "{words}");
+}
+
+#[test]
+fn times_in_words_and_addresses_are_one_value_each() {
+    insta::assert_snapshot!(text(&[
+        "When?", "Quarter to four then, or at half past nine, or 9 o'clock.",
+        "Wann?", "Halb zehn, oder um 9 Uhr 30. Zwischen fünf und zehn Euro.",
+        "¿A qué hora?", "A las nueve y media. Vivo en la calle Mayor 5. Entre cinco y diez euros.",
+        "A che ora?", "Alle nove meno un quarto, in via Garibaldi 12.",
+        "A que horas?", "São vinte e três pessoas, na Rua das Flores, 22, às nove e vinte.",
+        "Où ?", "Avant huit heures et demie, au 14 bis, rue des Lilas à Lyon, 75011 Paris.",
+    ]), @"
+    The caller said: Quarter to four; half past nine; 9 o'clock; Halb zehn; 9 Uhr 30; zehn Euro; nueve y media; calle Mayor 5; diez euros; ora=nove meno un quarto, via Garibaldi 12; vinte e três pessoas; Rua das Flores 22; nove e vinte; Lyon; 75011 Paris
+    The caller's wishes: Avant huit heures et demie au 14 bis rue des Lilas à Lyon 75011 Paris
+    ");
+}
+
+#[test]
+fn surname_with_a_particle_is_part_of_the_name() {
+    insta::assert_snapshot!(text(&[
+        "Qual é o nome?", "É António Ferreira da Silva, nasceu a 17 de agosto de 1951. Eu chamo-me Joana.",
+        "Et vous ?", "Je veux l'hôtel Ibis de Lyon. Avez-vous le Mercure ?",
+    ]), @"
+    The caller said: António Ferreira da Silva; 17 de agosto de 1951; name=Joana; hôtel=Ibis; Lyon; Mercure
+    The caller's wishes: Je veux l'hôtel Ibis de Lyon
+    ");
+}
+
+#[test]
+fn name_corrects_only_what_was_said_just_before() {
+    let later = ["Noted.", "I moved to 12 Rose Street, 69003 Lyon. Come at 5 pm on Monday, not at 6 pm.", "Fine."];
+    let said = ["Where to?", "The card is a Visa, to Boston.", "Noted.", "Actually, to Chicago."];
+    assert!(text(&said).contains("Chicago (corrected, was Boston)"), "{}", text(&said));
+    let said: Vec<&str> = said.into_iter().take(2).chain(later).chain(["Actually, send it to Bellecour."]).collect();
+    assert!(!text(&said).contains("Bellecour (corrected"), "{}", text(&said));
+}

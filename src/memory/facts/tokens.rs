@@ -1,5 +1,6 @@
 //! [`Token`]: a word of a text, with the marks around it.
 
+use super::dictation;
 use super::language::WORDS;
 
 /// A word without the marks around it.
@@ -15,8 +16,8 @@ pub(super) struct Token<'a> {
     pub is_label: bool,
     /// Whether it follows a currency sign or has one.
     pub has_currency: bool,
-    /// Whether it stands for a repeated digit: "double five".
-    pub is_repeated: bool,
+    /// Whether it stands for a letter or digit that was dictated in words: "P as in Peter", "double five".
+    pub is_dictated: bool,
 }
 
 pub(super) const CURRENCIES: [char; 5] = ['$', '€', '£', '¥', '₹'];
@@ -49,7 +50,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
                 ends_clause: ends,
                 is_label: end.trim_end_matches(is_mark).ends_with(':'),
                 has_currency,
-                is_repeated: false,
+                is_dictated: false,
             });
             is_first = end.trim_end_matches(is_mark).ends_with(['.', '!', '?', '…', ':']);
         }
@@ -57,7 +58,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             last.ends_clause = true;
         }
     }
-    join_repeated(&mut found);
+    dictation::join(&mut found);
     join_days(&mut found);
     found
 }
@@ -79,32 +80,9 @@ pub(super) fn is_of(token: &Token<'_>) -> bool {
     ["of", "de", "di"].contains(&token.lower.as_str())
 }
 
-/// The digits, repeated.
-const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "777", "888", "999"];
-
-/// Replaces "double five" by one word, `55`, if digits are around it or follow.
-fn join_repeated(tokens: &mut Vec<Token<'_>>) {
-    let mut is_joined = vec![false; tokens.len()];
-    for at in (0..tokens.len()).rev() {
-        let is_digits = |at: Option<usize>| {
-            let token = at.and_then(|at| tokens.get(at));
-            token.is_some_and(|token| !token.text.is_empty() && token.text.chars().all(|c| c.is_ascii_digit()))
-        };
-        let Some(times) = tokens.get(at).and_then(|token| WORDS.repeats(&token.lower)) else { continue };
-        let Some(next) = tokens.get(at + 1) else { continue };
-        let digit =
-            next.lower.parse().ok().or_else(|| {
-                WORDS.number(&next.lower).filter(|_| is_digits(at.checked_sub(1)) || is_digits(Some(at + 2)))
-            });
-        let Some(text) = digit.and_then(|digit| DIGITS.get(digit as usize)?.get(..times)) else { continue };
-        let ends_clause = next.ends_clause;
-        is_joined.get_mut(at + 1).into_iter().for_each(|is_joined| *is_joined = true);
-        if let Some(token) = tokens.get_mut(at) {
-            *token = Token { text, lower: text.to_owned(), ends_clause, is_repeated: true, ..token.clone() };
-        }
-    }
-    let mut is_joined = is_joined.into_iter();
-    tokens.retain(|_| !is_joined.next().unwrap_or_default());
+/// Returns whether a word can be between the hour and the minutes, or the tens and the ones.
+pub(super) fn is_and(token: &Token<'_>) -> bool {
+    ["and", "y", "e", "et"].contains(&token.lower.as_str())
 }
 
 /// Splits `order(X17)` before the bracket.
@@ -135,14 +113,14 @@ impl Token<'_> {
         let is_ordinal = self.text.starts_with(|c: char| c.is_ascii_digit())
             && ["st", "nd", "rd", "th", "am", "pm", "h"].iter().any(|end| self.lower.ends_with(end))
             && letters <= 2;
-        let capitals = self.text.chars().all(|c| c.is_uppercase() || c.is_numeric()) && letters >= 2;
+        let capitals = self.text.chars().all(|c| c.is_uppercase() || c.is_numeric() || c == '-') && letters >= 2;
         (is_joined && !is_ordinal) || capitals
     }
 
-    /// Returns whether the word is one letter or digit, or a repeated digit, as when somebody spells a code.
+    /// Returns whether the word is one letter or digit, or a dictated one, as when somebody spells a code.
     pub fn is_spelled(&self) -> bool {
         let mut chars = self.text.chars();
         let first = chars.next();
-        self.is_repeated || (chars.next().is_none() && first.is_some_and(|c| c.is_uppercase() || c.is_numeric()))
+        self.is_dictated || (chars.next().is_none() && first.is_some_and(|c| c.is_uppercase() || c.is_numeric()))
     }
 }

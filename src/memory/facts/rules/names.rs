@@ -9,13 +9,13 @@ impl Finding<'_> {
     /// Adds a name: capitalized words within a sentence, or several at its beginning.
     pub(super) fn name(&mut self, at: usize) -> usize {
         let is_first = self.get(at).is_some_and(|token| token.is_first);
-        let run = self.run(at, |token| token.is_capitalised() && token.is_word());
+        let run = self.capitalised(at);
         let dated = (at..at + run).find(|at| self.date(*at).is_some());
         let run = dated.map_or(run, |date| date - at);
         let is_cue = |token: &Token<'_>| WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
         let begins_with_cue = is_first && self.get(at).is_some_and(is_cue);
         // A name may begin with a word that is an article in some language, but a sentence often does.
-        let is_stopword = self.get(at).is_some_and(|token| WORDS.stopwords.contains(token.lower.as_str()));
+        let is_stopword = self.get(at).is_some_and(|token| WORDS.is_stopword(&token.lower));
         // After a label, the first word is part of the value.
         let is_labelled = at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| token.is_label);
         if run == 0 || begins_with_cue || (is_stopword && ((is_first && !is_labelled) || run == 1)) {
@@ -28,10 +28,22 @@ impl Finding<'_> {
         let is_answer = self.tokens.len() == 1 && self.source == FactSource::Caller;
         // A word that also occurs in lower case is not a name.
         let is_noun = run == 1 && !is_labelled && self.get(at).is_some_and(|token| self.small.contains(&token.lower));
-        if is_noun || is_label || run > 4 || (is_first && run == 1 && !is_answer) {
+        let capitals = self.tokens.iter().skip(at).take(run).filter(|token| token.is_capitalised()).count();
+        if is_noun || is_label || capitals > 4 || (is_first && run == 1 && !is_answer) {
             return if is_label { run } else { 0 };
         }
         self.add(at, run)
+    }
+
+    /// Returns the length of a run of capitalized words, with a surname such as `da Silva` behind two of them.
+    fn capitalised(&self, at: usize) -> usize {
+        let is_part = |token: &Token<'_>| token.is_capitalised() && token.is_word();
+        let run = self.run(at, is_part);
+        let is_particle = |token: &Token<'_>| !token.ends_clause && WORDS.particles.contains(token.lower.as_str());
+        let ends = run > 0 && self.get(at + run - 1).is_some_and(|token| token.ends_clause);
+        let particles = if run == 2 && !ends { self.run(at + run, is_particle) } else { 0 };
+        let surname = if (1..=2).contains(&particles) { self.run(at + run + particles, is_part).min(1) } else { 0 };
+        if surname == 0 { run } else { run + particles + surname }
     }
 
     /// Adds the name after an introduction, in the case of the transcript.

@@ -73,7 +73,7 @@ impl Finding<'_> {
         let mut has_copula = false;
         for before in (at.saturating_sub(4)..at).rev() {
             let Some(token) = self.get(before) else { break };
-            let is_stop = WORDS.stopwords.contains(token.lower.as_str());
+            let is_stop = WORDS.is_stopword(&token.lower);
             if is_stop
                 && nouns.is_empty()
                 && !has_copula
@@ -89,7 +89,7 @@ impl Finding<'_> {
             if is_stop || !token.is_word() || (token.ends_clause && !is_label) || nouns.len() == 2 {
                 break;
             }
-            nouns.push(&token.lower);
+            nouns.push(WORDS.without_article(&token.lower));
         }
         nouns.reverse();
         if nouns.is_empty()
@@ -114,16 +114,27 @@ pub(super) fn question(message: &Message) -> Option<String> {
     let end = text.rfind('?')?;
     let start = text.get(..end)?.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
     let tokens = tokens(text.get(start..end)?);
-    let is_noun = |token: &&Token<'_>| token.is_word() && !WORDS.stopwords.contains(token.lower.as_str());
+    let is_noun = |token: &&Token<'_>| token.is_word() && !WORDS.is_stopword(&token.lower);
     let possessive = tokens
         .iter()
         .position(|token| ["your", "ihre", "ihr", "su", "votre", "sua", "suo", "seu"].contains(&token.lower.as_str()));
     let from = possessive.map_or(0, |at| at + 1);
     let nouns: Vec<&str> = match possessive {
-        Some(_) => tokens.get(from..)?.iter().take_while(is_noun).take(3).map(|token| token.lower.as_str()).collect(),
+        Some(_) => tokens
+            .get(from..)?
+            .iter()
+            .take_while(is_noun)
+            .take(3)
+            .map(|token| WORDS.without_article(&token.lower))
+            .collect(),
         None => {
-            let mut last: Vec<&str> =
-                tokens.iter().rev().take_while(is_noun).take(2).map(|token| token.lower.as_str()).collect();
+            let mut last: Vec<&str> = tokens
+                .iter()
+                .rev()
+                .take_while(is_noun)
+                .take(2)
+                .map(|token| WORDS.without_article(&token.lower))
+                .collect();
             last.reverse();
             last
         }

@@ -1,6 +1,6 @@
 //! Codes, numbers and e-mail addresses that somebody dictates.
 
-use super::{Finding, LONGEST};
+use super::{Finding, LONGEST, is_group};
 use crate::memory::facts::Fact;
 use crate::memory::facts::language::{MailWords, WORDS};
 use crate::memory::facts::tokens::{Token, tokens};
@@ -35,6 +35,12 @@ impl Finding<'_> {
             let words = self.tokens.iter().skip(at).take(run);
             words.filter(|token| token.text.contains(char::is_alphabetic)).count()
         };
+        // "HB 4 4 77 2".
+        let is_head = |token: &Token<'_>| token.is_word() && token.is_code() && !token.ends_clause && is_group(token);
+        let after_head = if self.get(at).is_some_and(is_head) { self.dictated(at + 1) } else { 0 };
+        if after_head >= 3 {
+            return 1 + after_head;
+        }
         let run = self.dictated(at);
         let single = self.tokens.iter().skip(at).take(run).filter(|token| token.is_spelled()).count();
         let is_dictated = single == run || (run >= 4 && 2 * single > run);
@@ -51,7 +57,7 @@ impl Finding<'_> {
         let mut length = self.run(at, is_piece);
         while (2..LONGEST).contains(&length) && self.get(at + length).is_some_and(|token| !token.is_first) {
             let group = self.run(at + length, is_piece);
-            let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(|token| token.is_repeated));
+            let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(|token| token.is_dictated));
             if !is_group {
                 break;
             }
@@ -89,32 +95,6 @@ impl Finding<'_> {
         }
         let end = at + name + 1 + parts(at + name + 1);
         is_dot(end.saturating_sub(2)).then_some(end - at)
-    }
-
-    /// Returns the length of a number in words that begins here. A comma ends it, unless digits are on both sides:
-    /// "seven four, double two, oh".
-    pub(super) fn number_words(&self, at: usize) -> usize {
-        let is_number = |token: &Token<'_>| WORDS.numbers.contains(token.lower.as_str());
-        let is_digit =
-            |token: &Token<'_>| is_number(token) && WORDS.number(&token.lower).is_some_and(|digit| digit < 10);
-        let is_repeat = |token: &Token<'_>| WORDS.repeats(&token.lower).is_some();
-        let begins = |at: usize, is_it: &dyn Fn(&Token<'_>) -> bool| {
-            let repeats = self.get(at).is_some_and(is_repeat);
-            self.get(at + usize::from(repeats)).is_some_and(is_it)
-        };
-        if !begins(at, &is_number) {
-            return 0;
-        }
-        let mut length = self.run(at, |token| is_number(token) || is_repeat(token));
-        let are_digits = self.tokens.iter().skip(at).take(length).all(|token| is_digit(token) || is_repeat(token));
-        while are_digits
-            && length < LONGEST
-            && begins(at + length, &is_digit)
-            && self.get(at + length).is_some_and(|token| !token.is_first)
-        {
-            length += self.run(at + length, |token| is_digit(token) || is_repeat(token));
-        }
-        length
     }
 }
 

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::super::language::WORDS;
-use super::super::tokens::{Token, is_of, tokens};
+use super::super::tokens::{Token, is_and, is_of, tokens};
 
 /// The days that a date can be: the month, then the day.
 type Days = Vec<(u32, u32)>;
@@ -108,10 +108,9 @@ fn worded(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
             parts.extend(found);
             length += 1;
         } else {
-            let is_joint = ["and", "y", "e", "et"].contains(&token.lower.as_str());
             let next = tokens.get(at + length + 1).and_then(|next| WORDS.number_parts(&next.lower));
             match next {
-                Some(found) if is_joint && parts.last().is_some_and(|last| *last >= 20) => {
+                Some(found) if is_and(token) && parts.last().is_some_and(|last| *last >= 20) => {
                     parts.extend(found);
                     length += 2;
                 }

@@ -1,0 +1,106 @@
+//! Joins the words with which somebody dictates a code: "P as in Peter", "double five", "4 0 0 dash 7".
+
+use super::language::WORDS;
+use super::tokens::Token;
+
+/// Joins words that stand for one letter or digit, and removes those that stand for none.
+pub(super) fn join(tokens: &mut Vec<Token<'_>>) {
+    join_letters(tokens);
+    join_repeated(tokens);
+    remove_links(tokens);
+}
+
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// Replaces "P as in Peter" by one word, `P`.
+fn join_letters(tokens: &mut Vec<Token<'_>>) {
+    let words: Vec<&str> = tokens.iter().map(|token| token.lower.as_str()).collect();
+    let spelled = |at: usize| {
+        let mut phrases =
+            WORDS.spelling.iter().filter(|phrase| words.get(at + 1..).unwrap_or_default().starts_with(phrase));
+        let phrase = phrases.next()?;
+        let word = at + 1 + phrase.len();
+        let (letter, example) = (tokens.get(at)?, tokens.get(word)?);
+        let text = LETTERS.find(letter.text.to_ascii_uppercase().as_str()).filter(|_| letter.text.len() == 1);
+        let text = LETTERS.get(text?..).and_then(|from| from.get(..1))?;
+        // "I for instance" spells nothing.
+        let is_meant = phrase.len() > 1 || (letter.text == text && example.is_capitalised());
+        let is_open = !tokens.get(at..word)?.iter().any(|token| token.ends_clause);
+        (is_meant && is_open && example.lower.starts_with(&letter.lower)).then_some((text, word))
+    };
+    let found: Vec<(usize, &str, usize)> =
+        (0..tokens.len()).filter_map(|at| spelled(at).map(|(text, end)| (at, text, end))).collect();
+    let mut is_joined = vec![false; tokens.len()];
+    for (index, (at, text, end)) in found.iter().enumerate() {
+        let is_spelled = found.get(index + 1).is_some_and(|(next, ..)| *next == end + 1);
+        let next = tokens.get(end + 1).filter(|next| !next.is_first);
+        let goes_on = next.is_some_and(|next| is_spelled || is_piece(next) || is_link(next));
+        let ends_clause = !goes_on && tokens.get(*end).is_some_and(|token| token.ends_clause);
+        if let Some(token) = tokens.get_mut(*at) {
+            *token = Token { text, lower: text.to_lowercase(), ends_clause, is_dictated: true, ..token.clone() };
+        }
+        is_joined.get_mut(at + 1..=*end).unwrap_or_default().fill(true);
+    }
+    remove(tokens, is_joined);
+}
+
+/// The digits, repeated.
+const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "777", "888", "999"];
+
+/// Replaces "double five" by one word, `55`, if digits are around it or follow.
+fn join_repeated(tokens: &mut Vec<Token<'_>>) {
+    let mut is_joined = vec![false; tokens.len()];
+    for at in (0..tokens.len()).rev() {
+        let is_digits = |at: Option<usize>| at.and_then(|at| tokens.get(at)).is_some_and(is_digits);
+        let Some(times) = tokens.get(at).and_then(|token| WORDS.repeats(&token.lower)) else { continue };
+        let Some(next) = tokens.get(at + 1) else { continue };
+        let digit =
+            next.lower.parse().ok().or_else(|| {
+                WORDS.number(&next.lower).filter(|_| is_digits(at.checked_sub(1)) || is_digits(Some(at + 2)))
+            });
+        let Some(text) = digit.and_then(|digit| DIGITS.get(digit as usize)?.get(..times)) else { continue };
+        let ends_clause = next.ends_clause;
+        is_joined.get_mut(at + 1).into_iter().for_each(|is_joined| *is_joined = true);
+        if let Some(token) = tokens.get_mut(at) {
+            *token = Token { text, lower: text.to_owned(), ends_clause, is_dictated: true, ..token.clone() };
+        }
+    }
+    remove(tokens, is_joined);
+}
+
+/// Removes words such as "then" and "dash" between the pieces of a code.
+fn remove_links(tokens: &mut Vec<Token<'_>>) {
+    let is_between = |at: usize| {
+        let is_it =
+            |at: Option<usize>, is_it: fn(&Token<'_>) -> bool| at.and_then(|at| tokens.get(at)).is_some_and(is_it);
+        let follows = |token: &Token<'_>| is_piece(token) && !token.is_first;
+        is_it(Some(at), is_link) && is_it(at.checked_sub(1), is_piece) && is_it(Some(at + 1), follows)
+    };
+    let is_removed: Vec<bool> = (0..tokens.len()).map(is_between).collect();
+    for (token, _) in tokens.iter_mut().zip(is_removed.iter().skip(1)).filter(|(_, is_next_removed)| **is_next_removed)
+    {
+        token.ends_clause = false;
+    }
+    remove(tokens, is_removed);
+}
+
+/// Removes the words with a mark.
+fn remove(tokens: &mut Vec<Token<'_>>, is_removed: Vec<bool>) {
+    let mut is_removed = is_removed.into_iter();
+    tokens.retain(|_| !is_removed.next().unwrap_or_default());
+}
+
+fn is_digits(token: &Token<'_>) -> bool {
+    !token.text.is_empty() && token.text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Returns whether a word is a letter, a few digits, or a digit in words.
+fn is_piece(token: &Token<'_>) -> bool {
+    let is_word =
+        || WORDS.number(&token.lower).is_some_and(|digit| digit < 10) || WORDS.repeats(&token.lower).is_some();
+    token.is_spelled() || (is_digits(token) && token.text.len() <= 4) || is_word()
+}
+
+fn is_link(token: &Token<'_>) -> bool {
+    WORDS.links.contains(token.lower.as_str())
+}

@@ -1,0 +1,73 @@
+//! Dates, and times of day in words.
+
+use super::Finding;
+use crate::memory::facts::language::{WORDS, begins_with};
+use crate::memory::facts::tokens::{Token, is_and, is_of};
+
+impl Finding<'_> {
+    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`, `24 de mayo`.
+    pub(super) fn date(&self, at: usize) -> Option<usize> {
+        let is_month = |token: &Token<'_>| {
+            WORDS.months.contains(token.lower.trim_end_matches('.')) && (token.is_capitalised() || token.lower != "may")
+        };
+        let is_day = |number: u32| (1..=31).contains(&number);
+        let is_number = |token: &Token<'_>| match token.text.starts_with(|c: char| c.is_ascii_digit()) {
+            true => token.text.len() <= 4,
+            false => WORDS.number_parts(&token.lower).is_some_and(|parts| is_day(parts.iter().sum())),
+        };
+        let (first, second) = (self.get(at)?, self.get(at + 1)?);
+        let is_joined = is_number(first) && is_of(second) && self.get(at + 2).is_some_and(is_month);
+        let is_pair = (is_month(first) && is_number(second)) || (is_number(first) && is_month(second));
+        let length = match (is_pair, is_joined) {
+            (true, _) => 2,
+            (_, true) => 3,
+            _ => return None,
+        };
+        let is_year = |at: usize| {
+            self.get(at).is_some_and(|token| {
+                token.text.len() == 4
+                    && token.text.starts_with(['1', '2'])
+                    && token.text.chars().all(|c| c.is_ascii_digit())
+            })
+        };
+        let ends = self.get(at + length - 1).is_some_and(|token| token.ends_clause);
+        let of = usize::from(!ends && self.get(at + length).is_some_and(is_of));
+        Some(length + if is_year(at + length + of) { of + 1 } else { 0 })
+    }
+
+    /// Returns the length of a time of day in words that begins here: `quarter to four`, `halb zehn`,
+    /// `huit heures et demie`, `nueve y media`, `nove e vinte`.
+    pub(super) fn clock(&self, at: usize) -> Option<usize> {
+        let phrase = |phrases, at: usize| begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
+        let is_open = |at: usize| at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| !token.ends_clause);
+        let before = phrase(&WORDS.before_hours, at);
+        let hour = at + before;
+        self.get(hour).and_then(number).filter(|hour| (1..=24).contains(hour))?;
+        let mut end = hour + 1;
+        let names_hours = |token: &Token<'_>| WORDS.hours.contains(token.lower.as_str());
+        let has_hours = is_open(end) && self.get(end).is_some_and(names_hours);
+        end += usize::from(has_hours);
+        let after = if is_open(end) { phrase(&WORDS.after_hours, end) } else { 0 };
+        if after > 0 {
+            return Some(end + after - at);
+        }
+        // "Nove e vinte" is a time, "cinco e dez euros" are two amounts.
+        let is_worded = |at: usize| self.get(at).is_some_and(Token::is_word);
+        let has_and = is_open(end) && self.get(end).is_some_and(is_and);
+        let minutes = end + usize::from(has_and);
+        let names_unit = is_open(minutes + 1)
+            && self.get(minutes + 1).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
+        let is_pair = has_and && is_worded(hour) && is_worded(minutes) && !names_unit;
+        let are_minutes = |minutes: u32| minutes < 60 && (has_hours || minutes.is_multiple_of(5));
+        let may_follow = is_open(minutes) && (is_pair || has_hours);
+        if may_follow && self.get(minutes).and_then(number).is_some_and(are_minutes) {
+            return Some(minutes + 1 - at);
+        }
+        (before > 0 || has_hours).then_some(end - at)
+    }
+}
+
+/// Returns the number that one word means.
+fn number(token: &Token<'_>) -> Option<u32> {
+    token.text.parse().ok().or_else(|| WORDS.number_parts(&token.lower).map(|parts| parts.iter().sum()))
+}
