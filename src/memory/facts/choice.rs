@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use super::folded::{Folded, Known};
 use super::language::WORDS;
-use super::moment;
 use super::tokens::CURRENCIES;
+use super::{LIMIT, WISH, moment};
 
 /// The length of the words before the facts.
 const HEADS: usize = 60;
@@ -89,9 +89,14 @@ impl Folded {
 }
 
 /// Returns the rank of a value. Of two values with one rank, the shorter one leaves more room. An earlier value of the
-/// same thing ranks lower.
+/// same thing ranks lower. A refusal or constraint may be long, a wish takes the room of many values.
 fn rank(known: &Known<'_>, is_latest: bool) -> i64 {
-    let length = known.value.len() / if known.is_wish() { 30 } else { 10 };
+    let length = known.value.len()
+        / match known.slot {
+            LIMIT => 30,
+            WISH => 8,
+            _ => 10,
+        };
     let earlier = if is_latest { 0 } else { EARLIER };
     i64::from(known.rank) - i64::try_from(length).unwrap_or(i64::MAX) - earlier
 }

@@ -8,6 +8,7 @@ pub(super) fn join(tokens: &mut Vec<Token<'_>>) {
     join_letters(tokens);
     join_repeated(tokens);
     remove_links(tokens);
+    write_digits(tokens);
 }
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -88,6 +89,25 @@ fn remove_links(tokens: &mut Vec<Token<'_>>) {
 fn remove(tokens: &mut Vec<Token<'_>>, is_removed: Vec<bool>) {
     let mut is_removed = is_removed.into_iter();
     tokens.retain(|_| !is_removed.next().unwrap_or_default());
+}
+
+/// Writes the digits of "Z F A zero four" as digits.
+fn write_digits(tokens: &mut [Token<'_>]) {
+    let mut start = 0;
+    while start < tokens.len() {
+        let length = tokens.iter().skip(start).take_while(|token| is_piece(token)).count();
+        let run = tokens.get_mut(start..start + length).unwrap_or_default();
+        let is_letter = |token: &Token<'_>| token.is_spelled() && token.text.chars().all(char::is_alphabetic);
+        if length > 2 && run.iter().any(is_letter) {
+            for token in run {
+                let digit = WORDS.number(&token.lower).and_then(|digit| DIGITS.get(digit as usize)?.get(..1));
+                if let Some(text) = digit {
+                    *token = Token { text, lower: text.to_owned(), is_dictated: true, ..token.clone() };
+                }
+            }
+        }
+        start += length.max(1);
+    }
 }
 
 fn is_digits(token: &Token<'_>) -> bool {

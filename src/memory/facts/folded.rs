@@ -104,7 +104,7 @@ impl Folded {
 
     /// Adds a fact to the entry of the same value, or in a new one.
     fn add(&mut self, fact: &Fact) {
-        let was = fact.replaces().and_then(|was| self.replaced(fact, was));
+        let was = fact.replaces().and_then(|was| self.returned(fact).or_else(|| self.replaced(fact, was)));
         let is_by_caller = fact.source() == FactSource::Caller;
         self.count += 1;
         let last = self.count;
@@ -144,6 +144,20 @@ impl Folded {
         if let Some(entry) = self.entries.get_mut(index) {
             *entry = new;
         }
+    }
+
+    /// If a correction returns to a value that was corrected, marks the value that had replaced it, and returns that.
+    fn returned(&mut self, fact: &Fact) -> Option<String> {
+        let has_replaced =
+            |known: &Known<'_>| !known.is_replaced && known.was.is_some_and(|was| is_equal(was, fact.value()));
+        let (index, value) = self
+            .iter()
+            .enumerate()
+            .filter(|(_, known)| has_replaced(known))
+            .map(|(index, known)| (index, known.value.to_owned()))
+            .last()?;
+        self.entries.get_mut(index)?.is_replaced = true;
+        Some(value)
     }
 
     /// Marks the value that a correction replaces, and returns it: the value that the correction names, or the caller's

@@ -49,8 +49,13 @@ pub(super) struct Words {
     elided: HashSet<&'static str>,
     /// Words for the signs in an e-mail address, for each language, because "at" and "point" are one in no language.
     pub mails: Vec<MailWords>,
-    /// Words that mean yes or no.
+    /// Words that mean yes or no, and those that mean no.
     replies: HashSet<&'static str>,
+    pub refusals: HashSet<&'static str>,
+    /// Words between alternatives: "aisle or window".
+    pub alternatives: HashSet<&'static str>,
+    /// Phrases of a question whether the caller wants anything else.
+    pub closings: Vec<Vec<&'static str>>,
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
@@ -191,6 +196,9 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         elided: set("elided"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),
         replies: ["yes", "no"].into_iter().flat_map(lists).collect(),
+        refusals: set("no"),
+        alternatives: set("alternatives"),
+        closings: phrases("closings"),
         mails: FILES.iter().map(|file| MailWords::of(file)).collect(),
         acronyms: set("acronyms"),
         values: values(),

@@ -1,5 +1,6 @@
 //! [`RuleFactFinder`]: finds facts by the form of words.
 
+mod answers;
 mod dates;
 mod names;
 mod numbers;
@@ -43,8 +44,11 @@ impl FactFinder for RuleFactFinder {
             let tokens = tokens(text.as_str());
             let small = small(&tokens, earlier);
             let mut finding = Finding { source, question, small, ..Finding::new(&tokens) };
-            finding.find();
-            if source == FactSource::Caller {
+            let is_caller = source == FactSource::Caller;
+            if !(is_caller && asked.is_some_and(|asked| finding.answer(asked))) {
+                finding.find();
+            }
+            if is_caller {
                 finding.spelled(earlier);
                 finding.wishes(asked.copied());
             }

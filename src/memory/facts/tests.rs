@@ -65,7 +65,7 @@ fn short_refusals_and_the_ends_of_long_sentences_are_kept() {
         ("Mit oder ohne Frühstück?", "Bitte ohne Frühstück.", Some("ohne Frühstück")),
         ("Vuole l'assicurazione? Con bagaglio?", "Senza bagaglio.", Some("Senza bagaglio")),
         ("I am sorry for the delay.", "No problem.", None),
-        ("Would you like travel insurance?", "No, thanks.", None),
+        ("Would you like travel insurance?", "No, thanks.", Some("Would you like travel insurance? No")),
         (
             "How can I help you?",
             "I want to fly to Oslo on May 24th, only nonstop, no insurance.",
@@ -387,6 +387,7 @@ fn letters_and_links_of_a_dictated_code_are_joined() {
         ("My plate is LN 68 WKR, thanks", "LN 68 WKR"),
         ("A matrícula é AA 31 QT.", "AA 31 QT"),
         ("Das ist HB 4 4 77 2.", "HB44772"),
+        ("That's Z F A zero four Y.", "ZFA04Y"),
         ("Il codice è CL-90 33 17.", "CL-90 33 17"),
         ("Das ist M-SK 2201.", "M-SK 2201"),
     ] {
@@ -431,4 +432,32 @@ fn name_corrects_only_what_was_said_just_before() {
     assert!(text(&said).contains("Chicago (corrected, was Boston)"), "{}", text(&said));
     let said: Vec<&str> = said.into_iter().take(2).chain(later).chain(["Actually, send it to Bellecour."]).collect();
     assert!(!text(&said).contains("Bellecour (corrected"), "{}", text(&said));
+}
+
+#[test]
+fn short_answer_is_kept_with_its_question() {
+    insta::assert_snapshot!(text(&[
+        "Do you want travel insurance for $30?", "No.",
+        "Would you like to sit at the aisle or at the window?", "Window, please.",
+        "Economy or business?", "Economy.",
+        "Do you have a checked bag?", "Yes.",
+        "Is that correct?", "Yes.",
+        "Möchten Sie eine Rücktrittsversicherung abschließen?", "Nein, danke.",
+        "Is there anything else I can help you with today?", "No, thank you.",
+    ]), @"
+    The caller said: Window; Economy
+    The caller's wishes: Do you want travel insurance for $30? No; Do you have a checked bag? Yes; Möchten Sie eine Rücktrittsversicherung abschließen? Nein
+    The assistant said: today
+    ");
+}
+
+#[test]
+fn caller_returns_to_a_corrected_value() {
+    insta::assert_snapshot!(text(&[
+        "What is your user id?", "It's mia_li_3668. Sorry, mia_li_3686.",
+        "Thanks.", "No wait, it really is mia_li_3668, the first one was right.",
+    ]), @"
+    The caller said: user id=mia_li_3668 (corrected, was mia_li_3686)
+    The caller's wishes: wait it really is mia_li_3668 the first one
+    ");
 }

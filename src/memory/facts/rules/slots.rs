@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::answers::last_question;
 use super::{Finding, LONGEST};
 use crate::memory::facts::folded::form;
 use crate::memory::facts::language::WORDS;
@@ -110,10 +111,7 @@ fn last_before(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
 /// Returns what the last question of a message asks for: the nouns before its question mark.
 pub(super) fn question(message: &Message) -> Option<String> {
     let heard = message.heard_contents();
-    let text = heard.texts().last()?.as_str();
-    let end = text.rfind('?')?;
-    let start = text.get(..end)?.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
-    let tokens = tokens(text.get(start..end)?);
+    let tokens = tokens(last_question(heard.texts().last()?)?);
     let is_noun = |token: &&Token<'_>| token.is_word() && !WORDS.is_stopword(&token.lower);
     let possessive = tokens
         .iter()
