@@ -22,8 +22,7 @@ fn join_letters(tokens: &mut Vec<Token<'_>>) {
         let phrase = phrases.next()?;
         let word = at + 1 + phrase.len();
         let (letter, example) = (tokens.get(at)?, tokens.get(word)?);
-        let text = LETTERS.find(letter.text.to_ascii_uppercase().as_str()).filter(|_| letter.text.len() == 1);
-        let text = LETTERS.get(text?..).and_then(|from| from.get(..1))?;
+        let text = self::letter(letter)?;
         // "I for instance" spells nothing.
         let is_meant = phrase.len() > 1 || (letter.text == text && example.is_capitalised());
         let is_open = !tokens.get(at..word)?.iter().any(|token| token.ends_clause);
@@ -91,23 +90,40 @@ fn remove(tokens: &mut Vec<Token<'_>>, is_removed: Vec<bool>) {
     tokens.retain(|_| !is_removed.next().unwrap_or_default());
 }
 
-/// Writes the digits of "Z F A zero four" as digits.
+/// Writes the digits of "Z F A zero four" as digits, and letters that a transcript without capitals has in a code.
 fn write_digits(tokens: &mut [Token<'_>]) {
     let mut start = 0;
     while start < tokens.len() {
-        let length = tokens.iter().skip(start).take_while(|token| is_piece(token)).count();
+        let ends = |token: &Token<'_>| !is_piece(token) && !is_small_letter(token);
+        let length = tokens.get(start..).unwrap_or_default().iter().position(ends).unwrap_or(tokens.len() - start);
         let run = tokens.get_mut(start..start + length).unwrap_or_default();
-        let is_letter = |token: &Token<'_>| token.is_spelled() && token.text.chars().all(char::is_alphabetic);
-        if length > 2 && run.iter().any(is_letter) {
+        let count = |is_it: fn(&Token<'_>) -> bool| run.iter().filter(|token| is_it(token)).count();
+        let (capitals, small) = (count(is_capital), count(is_small_letter));
+        if length > 2 && (capitals > 0 || (small > 0 && small + length > 5)) {
             for token in run {
                 let digit = WORDS.number(&token.lower).and_then(|digit| DIGITS.get(digit as usize)?.get(..1));
-                if let Some(text) = digit {
-                    *token = Token { text, lower: text.to_owned(), is_dictated: true, ..token.clone() };
+                if let Some(text) = digit.or_else(|| letter(token)) {
+                    *token = Token { text, lower: text.to_lowercase(), is_dictated: true, ..token.clone() };
                 }
             }
         }
         start += length.max(1);
     }
+}
+
+fn is_capital(token: &Token<'_>) -> bool {
+    token.is_spelled() && token.text.chars().all(char::is_alphabetic)
+}
+
+/// Returns whether a word is a letter in lower case that is no word in any language.
+fn is_small_letter(token: &Token<'_>) -> bool {
+    token.text.len() == 1 && token.text.chars().all(|c| c.is_ascii_lowercase()) && !WORDS.is_stopword(token.text)
+}
+
+/// Returns a word of one letter as a capital.
+fn letter(token: &Token<'_>) -> Option<&'static str> {
+    let at = LETTERS.find(token.text.to_ascii_uppercase().as_str()).filter(|_| token.text.len() == 1)?;
+    LETTERS.get(at..at + 1)
 }
 
 fn is_digits(token: &Token<'_>) -> bool {

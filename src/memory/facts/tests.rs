@@ -83,7 +83,7 @@ fn spelled_code_is_joined_over_turns() {
     let text = text(&["What is your booking code?", "K L 3", "Go on.", "0 5 T", "Thank you.", "Yes"]);
     assert!(text.contains("KL305T"), "{text}");
     for (said, code) in [
-        ("it is k l 3 0 5 t", "kl305t"),
+        ("it is k l 3 0 5 t", "KL305T"),
         ("Die Nummer ist A 4 7 1 9.", "A4719"),
         ("It's 5 5 5 1 2 3 4", "5551234"),
         ("K L 30 5 T", "KL305T"),
@@ -388,6 +388,8 @@ fn letters_and_links_of_a_dictated_code_are_joined() {
         ("A matrícula é AA 31 QT.", "AA 31 QT"),
         ("Das ist HB 4 4 77 2.", "HB44772"),
         ("That's Z F A zero four Y.", "ZFA04Y"),
+        ("k l drei null fünf t", "KL305T"),
+        ("it is w two three seven eight one", "W23781"),
         ("Il codice è CL-90 33 17.", "CL-90 33 17"),
         ("Das ist M-SK 2201.", "M-SK 2201"),
     ] {

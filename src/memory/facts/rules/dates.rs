@@ -32,7 +32,13 @@ impl Finding<'_> {
         };
         let ends = self.get(at + length - 1).is_some_and(|token| token.ends_clause);
         let of = usize::from(!ends && self.get(at + length).is_some_and(is_of));
-        Some(length + if is_year(at + length + of) { of + 1 } else { 0 })
+        if is_year(at + length + of) {
+            return Some(length + of + 1);
+        }
+        // "Nineteen eighty two".
+        let century = self.get(at + length).and_then(number).is_some_and(|first| [19, 20, 1_000].contains(&first));
+        let year = if century && !ends { self.number_group(at + length) } else { 0 };
+        Some(length + if year > 1 { year } else { 0 })
     }
 
     /// Returns the length of a time of day in words that begins here: `quarter to four`, `halb zehn`,

@@ -36,7 +36,7 @@ impl Finding<'_> {
     }
 
     /// Returns the length of a number in words without a comma that begins here.
-    fn number_group(&self, at: usize) -> usize {
+    pub(super) fn number_group(&self, at: usize) -> usize {
         let repeats = self.get(at).is_some_and(is_repeat);
         if !self.get(at + usize::from(repeats)).is_some_and(is_number) {
             return 0;

@@ -71,17 +71,17 @@ impl Finding<'_> {
     /// Returns the nouns directly before a word, or else what the assistant asked for.
     pub(super) fn slot(&self, at: usize) -> String {
         let mut nouns: Vec<&str> = Vec::new();
-        let mut has_copula = false;
+        let mut skipped = 0;
         for before in (at.saturating_sub(4)..at).rev() {
             let Some(token) = self.get(before) else { break };
             let is_stop = WORDS.is_stopword(&token.lower);
             if is_stop
                 && nouns.is_empty()
-                && !has_copula
+                && skipped < 2
                 && !token.ends_clause
                 && ["is", "are", "ist", "es", "est", "è", "é", "number", "nummer"].contains(&token.lower.as_str())
             {
-                has_copula = true;
+                skipped += 1;
                 continue;
             }
             let is_cue = WORDS.corrections.iter().flatten().any(|word| *word == token.lower);

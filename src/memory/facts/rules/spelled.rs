@@ -16,7 +16,8 @@ impl Finding<'_> {
             let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
             if spelled > 0 || (run > 0 && continued.is_some()) {
                 let code: String = self.tokens.iter().skip(at).take(run).map(|token| token.text).collect();
-                let slot = self.question.clone().unwrap_or_default();
+                let slot = Some(self.slot(at)).filter(|slot| !slot.is_empty());
+                let slot = slot.or_else(|| self.question.clone()).unwrap_or_default();
                 let mut fact = Fact::new(slot, continued.clone().unwrap_or_default() + &code, self.source);
                 if let Some(before) = continued {
                     fact = fact.replacing(before);
