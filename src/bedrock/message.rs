@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 use super::attachment::{Attachment, media_text};
 use super::error::BedrockError;
 use super::tool::{tool_result, tool_use};
-use crate::message::{Content, Message, MessageWrapper, Role};
+use crate::message::{Content, Message, MessageWrapper, Role, is_blank};
 
 /// A message of a conversation on Amazon Bedrock. Its raw type is the SDK's
 /// [`Message`](aws_sdk_bedrockruntime::types::Message).
@@ -78,6 +78,12 @@ impl DerefMut for BedrockMessage {
 }
 
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
+    // Fast path for the usual message.
+    if let [Content::Text(text)] = &**message.contents()
+        && !is_blank(text)
+    {
+        return Ok(vec![ContentBlock::Text(text.as_str().to_owned())]);
+    }
     let mut blocks = Vec::with_capacity(message.contents().len());
     let (mut calls, mut results) = (0, 0);
     for content in message.contents() {

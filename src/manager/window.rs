@@ -136,11 +136,13 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         if group.visible == 0 {
             return Some(Cow::Owned(W::from(self.fake(wrapper.message(), group))));
         }
-        let is_valid = group.visible == 1
-            && match group.role {
-                Role::Assistant => self.manager.is_shown_whole(wrapper.message()),
-                _ => self.is_valid_answer(wrapper.message(), group),
-            };
+        let is_valid = || match group.role {
+            Role::Assistant => self.manager.is_shown_whole(wrapper.message()),
+            _ => self.is_valid_answer(wrapper.message(), group),
+        };
+        // Fast path for the usual message, which is one text that was heard and answers no call.
+        let is_text = || self.asked.is_empty() && wrapper.heard().is_none() && self.text(group).is_some();
+        let is_valid = group.visible == 1 && (is_text() || is_valid());
         Some(if is_valid { Cow::Borrowed(wrapper) } else { Cow::Owned(W::from(self.repaired(group)?)) })
     }
 

@@ -93,6 +93,12 @@ impl Metadata {
         }
     }
 
+    /// Returns whether nothing is known but the creation.
+    #[inline]
+    pub(super) fn has_only_creation(&self) -> bool {
+        self.flags == 0 && self.more.is_none()
+    }
+
     /// Returns whether the message has no mark.
     pub(crate) fn is_unmarked(&self) -> bool {
         self.flags == 0 && self.merges() == 0
@@ -122,6 +128,7 @@ impl Metadata {
     }
 
     /// All known times but [`Timing::Creation`].
+    #[inline]
     pub(super) fn times(&self) -> Option<&Times> {
         self.more.as_deref().map(|more| &more.times)
     }
@@ -166,8 +173,9 @@ impl Metadata {
         &self.rare().aux
     }
 
+    #[inline]
     pub(crate) fn unknown(&self) -> Option<&Unknown> {
-        self.rare().unknown.as_deref()
+        self.more.as_ref()?.rare.unknown.as_deref()
     }
 
     /// Adds a mark and returns whether it changed the metadata.

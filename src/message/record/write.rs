@@ -72,6 +72,11 @@ impl Serialize for Known<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let metadata = self.0.metadata();
         let mut map = serializer.serialize_map(None)?;
+        // Fast path for the usual message.
+        if metadata.has_only_creation() {
+            map.serialize_entry("timing", &Timings(metadata))?;
+            return map.end();
+        }
         let unknown = metadata.unknown().map(|unknown| &unknown.attributes).filter(|names| !names.is_empty());
         if !metadata.is_unmarked() || unknown.is_some() {
             let mut names: Vec<&str> = metadata.attributes().map(Attribute::as_str).collect();
