@@ -94,8 +94,11 @@ fn remove(tokens: &mut Vec<Token<'_>>, is_removed: Vec<bool>) {
 fn write_digits(tokens: &mut [Token<'_>]) {
     let mut start = 0;
     while start < tokens.len() {
-        let ends = |token: &Token<'_>| !is_piece(token) && !is_small_letter(token);
-        let length = tokens.get(start..).unwrap_or_default().iter().position(ends).unwrap_or(tokens.len() - start);
+        let rest = tokens.get(start..).unwrap_or_default();
+        let goes_on = |(at, token): &(usize, &Token<'_>)| {
+            (is_piece(token) || is_small_letter(token)) && (*at == 0 || !token.is_first)
+        };
+        let length = rest.iter().enumerate().take_while(goes_on).count();
         let run = tokens.get_mut(start..start + length).unwrap_or_default();
         let count = |is_it: fn(&Token<'_>) -> bool| run.iter().filter(|token| is_it(token)).count();
         let (capitals, small) = (count(is_capital), count(is_small_letter));

@@ -389,6 +389,8 @@ fn letters_and_links_of_a_dictated_code_are_joined() {
         ("Das ist HB 4 4 77 2.", "HB44772"),
         ("That's Z F A zero four Y.", "ZFA04Y"),
         ("k l drei null fünf t", "KL305T"),
+        ("C'est le sept deux un quatre.", "sept deux un quatre"),
+        ("Sept 5, 2026", "Sept 5 2026"),
         ("it is w two three seven eight one", "W23781"),
         ("Il codice è CL-90 33 17.", "CL-90 33 17"),
         ("Das ist M-SK 2201.", "M-SK 2201"),

@@ -27,11 +27,11 @@ impl Finding<'_> {
 
     /// Adds "Window" if that answers "Aisle or window?".
     fn alternative(&mut self, question: &[Token<'_>]) -> bool {
-        let or = question.iter().position(|token| WORDS.alternatives.contains(token.lower.as_str()));
+        let offers = question.iter().any(|token| WORDS.alternatives.contains(token.lower.as_str()));
         let own: Vec<&Token<'_>> = self.tokens.iter().filter(|token| !WORDS.is_stopword(&token.lower)).collect();
         let is_offered =
             |token: &&Token<'_>| token.is_word() && question.iter().any(|offered| offered.lower == token.lower);
-        if or.is_none() || !(1..=2).contains(&own.len()) || !own.iter().all(is_offered) {
+        if !offers || !(1..=2).contains(&own.len()) || !own.iter().all(is_offered) {
             return false;
         }
         let words: Vec<&str> = own.iter().map(|token| token.text).collect();

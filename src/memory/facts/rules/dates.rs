@@ -17,7 +17,15 @@ impl Finding<'_> {
         };
         let (first, second) = (self.get(at)?, self.get(at + 1)?);
         let is_joined = is_number(first) && is_of(second) && self.get(at + 2).is_some_and(is_month);
-        let is_pair = (is_month(first) && is_number(second)) || (is_number(first) && is_month(second));
+        // "Mai due" and "sept deux" are no dates.
+        let is_meant = |month: &Token<'_>, day: &Token<'_>| {
+            is_month(month)
+                && is_number(day)
+                && (month.is_capitalised()
+                    || day.has_digit()
+                    || (month.text.len() > 3 && !WORDS.is_number(&month.lower)))
+        };
+        let is_pair = is_meant(first, second) || is_meant(second, first);
         let length = match (is_pair, is_joined) {
             (true, _) => 2,
             (_, true) => 3,
