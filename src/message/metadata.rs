@@ -1,6 +1,7 @@
 //! [`Metadata`]: the data of a message besides its contents.
 
 mod earlier;
+mod heard;
 mod parts;
 mod redacted;
 mod size;
@@ -106,11 +107,6 @@ impl Metadata {
 
     fn merges(&self) -> u32 {
         self.more.as_ref().map_or(0, |more| more.merges)
-    }
-
-    #[inline]
-    pub(super) fn heard(&self) -> Option<Heard> {
-        self.more.as_ref()?.heard
     }
 
     /// Returns a time of the message in milliseconds since the Unix epoch, if known.
@@ -244,21 +240,6 @@ impl Metadata {
 
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
         self.rare_mut().unknown.get_or_insert_default()
-    }
-
-    pub(super) fn set_heard(&mut self, heard: Option<Heard>) {
-        if self.heard() != heard {
-            self.more().heard = heard;
-            self.tidy();
-        }
-    }
-
-    /// Removes unknown data about an earlier report of the heard text.
-    pub(super) fn remove_unknown_of_heard(&mut self) {
-        if self.unknown().is_some_and(|unknown| !unknown.heard.is_empty()) {
-            self.unknown_mut().heard.clear();
-            self.tidy();
-        }
     }
 
     /// Removes empty parts, so that equal metadata has one representation however it was made.
