@@ -19,6 +19,8 @@ use crate::message::value::Map;
 use crate::message::{Empty, Heard, MessageId, Rarely, Role, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
+///
+/// Equal metadata is of messages with the same role, revision and heard prefix too.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     creation_ms: i64,
