@@ -1,6 +1,6 @@
 //! Joins the words with which somebody dictates a code: "P as in Peter", "double five", "4 0 0 dash 7".
 
-use super::language::WORDS;
+use super::language::{WORDS, begins_with};
 use super::tokens::Token;
 
 /// Joins words that stand for one letter or digit, and removes those that stand for none.
@@ -17,14 +17,12 @@ const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 fn join_letters(tokens: &mut Vec<Token<'_>>) {
     let words: Vec<&str> = tokens.iter().map(|token| token.lower.as_str()).collect();
     let spelled = |at: usize| {
-        let mut phrases =
-            WORDS.spelling.iter().filter(|phrase| words.get(at + 1..).unwrap_or_default().starts_with(phrase));
-        let phrase = phrases.next()?;
-        let word = at + 1 + phrase.len();
+        let phrase = begins_with(&WORDS.spelling, words.get(at + 1..)?)?;
+        let word = at + 1 + phrase;
         let (letter, example) = (tokens.get(at)?, tokens.get(word)?);
         let text = self::letter(letter)?;
         // "I for instance" spells nothing.
-        let is_meant = phrase.len() > 1 || (letter.text == text && example.is_capitalised());
+        let is_meant = phrase > 1 || (letter.text == text && example.is_capitalised());
         let is_open = !tokens.get(at..word)?.iter().any(|token| token.ends_clause);
         (is_meant && is_open && example.lower.starts_with(&letter.lower)).then_some((text, word))
     };
@@ -137,7 +135,7 @@ fn is_digits(token: &Token<'_>) -> bool {
 fn is_piece(token: &Token<'_>) -> bool {
     let is_word =
         || WORDS.number(&token.lower).is_some_and(|digit| digit < 10) || WORDS.repeats(&token.lower).is_some();
-    token.is_spelled() || (is_digits(token) && token.text.len() <= 4) || is_word()
+    token.is_piece() || is_word()
 }
 
 fn is_link(token: &Token<'_>) -> bool {

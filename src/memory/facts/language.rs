@@ -250,9 +250,9 @@ pub(super) fn without(phrases: &[Vec<&'static str>], words: &[String]) -> Vec<St
 }
 
 /// Returns the length of the longest of the phrases with which the words begin.
-pub(super) fn begins_with(phrases: &[Vec<&'static str>], words: &[String]) -> Option<usize> {
+pub(super) fn begins_with(phrases: &[Vec<&'static str>], words: &[impl AsRef<str>]) -> Option<usize> {
     let is_here = |phrase: &&Vec<&str>| {
-        words.iter().map(String::as_str).zip(phrase.iter()).filter(|(a, b)| a == *b).count() == phrase.len()
+        words.iter().map(AsRef::as_ref).zip(phrase.iter()).filter(|(a, b)| a == *b).count() == phrase.len()
     };
     phrases.iter().filter(is_here).map(Vec::len).max()
 }

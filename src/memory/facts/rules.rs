@@ -177,7 +177,7 @@ impl<'a> Finding<'a> {
         if WORDS.days.contains(token.lower.as_str()) {
             return self.add(at, 1);
         }
-        if token.is_capitalised() && token.is_word() {
+        if token.is_proper() {
             return self.name(at);
         }
         0
@@ -229,7 +229,7 @@ impl<'a> Finding<'a> {
         let nouns = if unit { 1 } else { nouns };
         let is_digit = self.get(at).is_some_and(|token| token.has_digit());
         // A house number with its street, or a postal code with its town.
-        let street = self.run(at + length, |token| token.is_capitalised() && token.is_word());
+        let street = self.run(at + length, |token| token.is_proper());
         let follows_street = self.get(at).is_some_and(|token| token.text.len() == 5 && !token.is_first)
             && at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| before.ends_clause);
         let is_postal = follows_street
@@ -240,10 +240,8 @@ impl<'a> Finding<'a> {
         // "One" alone is a pronoun, and a digit of the assistant may be the number of a list entry.
         let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
         // "Fifty-eight" alone answers or corrects.
-        let is_large = |token: &Token<'_>| {
-            let parts = WORDS.number_parts(&token.lower).filter(|_| !WORDS.is_stopword(&token.lower));
-            parts.is_some_and(|parts| parts.iter().sum::<u32>() > 10)
-        };
+        let is_large =
+            |token: &Token<'_>| token.number().is_some_and(|number| number > 10) && !WORDS.is_stopword(&token.lower);
         let is_large = self.source == FactSource::Caller && self.get(at).is_some_and(is_large);
         if (!(is_digit || is_large) || (is_small && !is_amount)) && length == 1 && nouns == 0 {
             return 0;

@@ -117,6 +117,21 @@ impl Token<'_> {
         (is_joined && !is_ordinal) || capitals
     }
 
+    /// Returns whether the word has a form of names: letters that begin with one capital.
+    pub fn is_proper(&self) -> bool {
+        self.is_capitalised() && self.is_word()
+    }
+
+    /// Returns the number that the word means, in digits or in letters.
+    pub fn number(&self) -> Option<u32> {
+        self.text.parse().ok().or_else(|| WORDS.number_parts(&self.lower).map(|parts| parts.iter().sum()))
+    }
+
+    /// Returns whether the word is a piece of a code: a letter, or a few digits.
+    pub fn is_piece(&self) -> bool {
+        self.is_spelled() || (self.text.len() <= 4 && self.text.chars().all(|c| c.is_ascii_digit()))
+    }
+
     /// Returns whether the word is one letter or digit, or a dictated one, as when somebody spells a code.
     pub fn is_spelled(&self) -> bool {
         let mut chars = self.text.chars();

@@ -10,10 +10,9 @@ impl Finding<'_> {
         let is_month = |token: &Token<'_>| {
             WORDS.months.contains(token.lower.trim_end_matches('.')) && (token.is_capitalised() || token.lower != "may")
         };
-        let is_day = |number: u32| (1..=31).contains(&number);
         let is_number = |token: &Token<'_>| match token.text.starts_with(|c: char| c.is_ascii_digit()) {
             true => token.text.len() <= 4,
-            false => WORDS.number_parts(&token.lower).is_some_and(|parts| is_day(parts.iter().sum())),
+            false => token.number().is_some_and(|day| (1..=31).contains(&day)),
         };
         let (first, second) = (self.get(at)?, self.get(at + 1)?);
         let is_joined = is_number(first) && is_of(second) && self.get(at + 2).is_some_and(is_month);
@@ -44,7 +43,8 @@ impl Finding<'_> {
             return Some(length + of + 1);
         }
         // "Nineteen eighty two".
-        let century = self.get(at + length).and_then(number).is_some_and(|first| [19, 20, 1_000].contains(&first));
+        let century =
+            self.get(at + length).and_then(Token::number).is_some_and(|first| [19, 20, 1_000].contains(&first));
         let year = if century && !ends { self.number_group(at + length) } else { 0 };
         Some(length + if year > 1 { year } else { 0 })
     }
@@ -56,7 +56,7 @@ impl Finding<'_> {
         let is_open = |at: usize| at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| !token.ends_clause);
         let before = phrase(&WORDS.before_hours, at);
         let hour = at + before;
-        self.get(hour).and_then(number).filter(|hour| (1..=24).contains(hour))?;
+        self.get(hour).and_then(Token::number).filter(|hour| (1..=24).contains(hour))?;
         let mut end = hour + 1;
         let names_hours = |token: &Token<'_>| WORDS.hours.contains(token.lower.as_str());
         let has_hours = is_open(end) && self.get(end).is_some_and(names_hours);
@@ -74,14 +74,9 @@ impl Finding<'_> {
         let is_pair = has_and && is_worded(hour) && is_worded(minutes) && !names_unit;
         let are_minutes = |minutes: u32| minutes < 60 && (has_hours || minutes.is_multiple_of(5));
         let may_follow = is_open(minutes) && (is_pair || has_hours);
-        if may_follow && self.get(minutes).and_then(number).is_some_and(are_minutes) {
+        if may_follow && self.get(minutes).and_then(Token::number).is_some_and(are_minutes) {
             return Some(minutes + 1 - at);
         }
         (before > 0 || has_hours).then_some(end - at)
     }
-}
-
-/// Returns the number that one word means.
-fn number(token: &Token<'_>) -> Option<u32> {
-    token.text.parse().ok().or_else(|| WORDS.number_parts(&token.lower).map(|parts| parts.iter().sum()))
 }

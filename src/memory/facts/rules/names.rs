@@ -35,14 +35,17 @@ impl Finding<'_> {
         self.add(at, run)
     }
 
-    /// Returns the length of a run of capitalized words, with a surname such as `da Silva` behind two of them.
+    /// Returns the length of a run of capitalized words, with a surname such as `da Silva` after two of them.
     fn capitalised(&self, at: usize) -> usize {
-        let is_part = |token: &Token<'_>| token.is_capitalised() && token.is_word();
-        let run = self.run(at, is_part);
+        let run = self.run(at, |token| token.is_proper());
         let is_particle = |token: &Token<'_>| !token.ends_clause && WORDS.particles.contains(token.lower.as_str());
         let ends = run > 0 && self.get(at + run - 1).is_some_and(|token| token.ends_clause);
         let particles = if run == 2 && !ends { self.run(at + run, is_particle) } else { 0 };
-        let surname = if (1..=2).contains(&particles) { self.run(at + run + particles, is_part).min(1) } else { 0 };
+        let surname = if (1..=2).contains(&particles) {
+            self.run(at + run + particles, |token| token.is_proper()).min(1)
+        } else {
+            0
+        };
         if surname == 0 { run } else { run + particles + surname }
     }
 

@@ -12,7 +12,7 @@ impl Finding<'_> {
         let mut at = 0;
         while at < self.tokens.len() {
             let spelled = self.spelled_from(at);
-            let run = if spelled > 0 { spelled } else { self.run(at, is_piece) };
+            let run = if spelled > 0 { spelled } else { self.run(at, |token| token.is_piece()) };
             let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
             if spelled > 0 || (run > 0 && continued.is_some()) {
                 let code: String = self.tokens.iter().skip(at).take(run).map(|token| token.text).collect();
@@ -48,16 +48,16 @@ impl Finding<'_> {
         if run >= 3 && (is_dictated || letters(run) + 2 >= run.min(4)) {
             return run;
         }
-        let run = self.run(at, |token| is_piece(token) || (token.is_word() && token.text.chars().count() == 1));
+        let run = self.run(at, |token| token.is_piece() || (token.is_word() && token.text.chars().count() == 1));
         if run >= 4 && letters(run) >= 2 && letters(run) < run { run } else { 0 }
     }
 
     /// Returns the number of pieces of a code from here on. A comma ends it, unless another group of pieces follows:
     /// "0 1 7 2, 4 4 1".
     fn dictated(&self, at: usize) -> usize {
-        let mut length = self.run(at, is_piece);
+        let mut length = self.run(at, |token| token.is_piece());
         while (2..LONGEST).contains(&length) && self.get(at + length).is_some_and(|token| !token.is_first) {
-            let group = self.run(at + length, is_piece);
+            let group = self.run(at + length, |token| token.is_piece());
             let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(|token| token.is_dictated));
             if !is_group {
                 break;
@@ -106,12 +106,6 @@ fn spelled_before(earlier: &[&Message]) -> Option<String> {
     let text = texts.last()?;
     let tokens = tokens(text);
     // A single number is a value of its own.
-    let is_spelled = tokens.len() > 1 && tokens.iter().all(is_piece);
+    let is_spelled = tokens.len() > 1 && tokens.iter().all(Token::is_piece);
     is_spelled.then(|| tokens.iter().map(|token| token.text).collect())
-}
-
-/// Returns whether a word is a piece of a code: a letter, or a few digits.
-fn is_piece(token: &Token<'_>) -> bool {
-    let is_number = token.text.len() <= 4 && token.text.chars().all(|c| c.is_ascii_digit());
-    token.is_spelled() || (is_number && !token.has_currency)
 }
