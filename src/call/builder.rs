@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use super::ear::CallEar;
 use super::session::CallSession;
 use super::settings::CallSettings;
-use crate::clock::{Clock, IdSource};
+use crate::clock::{Clock, IdSource, Sources};
 use crate::conversation::{Config, Conversation, ConversationError, Problem, one_model, system_texts};
 use crate::log::CallWriter;
 use crate::manager::MessagesManager;
@@ -26,7 +26,7 @@ pub struct CallBuilder {
     settings: CallSettings,
     observer: Option<Arc<dyn Observer>>,
     log: Option<CallWriter>,
-    clock: Option<(Arc<dyn Clock>, Arc<dyn IdSource>)>,
+    sources: Option<Arc<Sources>>,
 }
 
 /// The conversation of a new call.
@@ -53,8 +53,8 @@ impl CallBuilder {
     }
 
     fn with(base: Base) -> Self {
-        let (system, observer, log, clock) = (None, None, None, None);
-        Self { base, changes: Vec::new(), system, settings: CallSettings::default(), observer, log, clock }
+        let (system, observer, log, sources) = (None, None, None, None);
+        Self { base, changes: Vec::new(), system, settings: CallSettings::default(), observer, log, sources }
     }
 
     /// Sets the instructions for the model. They become a system message, unless they are blank or the conversation
@@ -110,7 +110,7 @@ impl CallBuilder {
     /// [`resume`](Self::resume) ignores them, because a manager has its own. So does a builder [of](Self::of) a
     /// conversation.
     pub fn clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        self.clock = Some((clock, ids));
+        self.sources = Some(Arc::new(Sources { clock, ids }));
         self
     }
 
@@ -130,8 +130,8 @@ impl CallBuilder {
         self,
         manager: MessagesManager<PlainMessage>,
     ) -> Result<CallSession, ConversationError> {
-        let manager = match &self.clock {
-            Some((clock, ids)) => manager.with_clock(clock.clone(), ids.clone()),
+        let manager = match &self.sources {
+            Some(sources) => manager.with_sources(sources.clone()),
             None => manager,
         };
         self.resume(manager)

@@ -51,11 +51,20 @@ impl Clock for SystemClock {
     }
 }
 
-/// Returns the system's clock and ids, which all conversations share.
-pub(crate) fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
-    static SYSTEM: LazyLock<(Arc<dyn Clock>, Arc<dyn IdSource>)> =
-        LazyLock::new(|| (Arc::new(SystemClock), Arc::new(SystemIds)));
-    SYSTEM.clone()
+/// The clock of a conversation, and the source of its ids.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+}
+
+impl Sources {
+    /// Returns the system's clock and ids, which all conversations share.
+    pub fn system() -> Arc<Self> {
+        static SYSTEM: LazyLock<Arc<Sources>> =
+            LazyLock::new(|| Arc::new(Sources { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds) }));
+        SYSTEM.clone()
+    }
 }
 
 /// A clock that the caller sets, for tests and to replay a recorded call with its own times.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::locked::Locked;
 use super::{Blob, ContentError, ContentFuture, ContentId, ContentStore};
+use crate::clock::{IdSource, SystemIds};
 
 /// The folder of incomplete files. Files that a killed process left there may be deleted while no process writes.
 const UNFINISHED: &str = "unfinished";
@@ -87,14 +88,25 @@ impl DirectoryStore {
         // The whole file is compared, so that damaged bytes are replaced.
         if if_exists(fs::read(&path))?.is_none_or(|found| *found != **blob.bytes()) {
             make_directory(&self.folder(blob.id()))?;
-            // The file gets mode 0600, and is deleted if a later step fails.
-            let mut file = tempfile::NamedTempFile::new_in(self.root.join(UNFINISHED))?;
-            file.write_all(blob.bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
+            self.write_whole(blob.bytes(), &path)?;
         }
         // Also if the file existed: another process may have moved it a moment ago.
         sync_names(&self.folder(blob.id()), 3)
+    }
+
+    /// Writes a file that has its name only once it is whole.
+    fn write_whole(&self, bytes: &[u8], path: &Path) -> io::Result<()> {
+        let unfinished = self.root.join(UNFINISHED).join(format!("{:032x}", SystemIds.next_id(0)));
+        let written = open_to_write(&unfinished).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, path)
+        });
+        if written.is_err() {
+            // Nobody reads what is left there.
+            let _ = fs::remove_file(&unfinished);
+        }
+        written
     }
 
     fn release_now(&self, owner: &str) -> io::Result<()> {

@@ -209,7 +209,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     pub(super) fn next_id(&mut self, given: Option<MessageId>, now_ms: i64) -> MessageId {
-        let id = given.unwrap_or_else(|| self.ids.next_id(now_ms).into());
+        let id = given.unwrap_or_else(|| self.sources.ids.next_id(now_ms).into());
         self.explicit_ids.note(id);
         id
     }

@@ -44,7 +44,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Records that the model is asked now. Returns the time for [`LlmStart`](Timing::LlmStart), which is never before
     /// the caller's words in the request.
     pub(crate) fn ask(&mut self) -> i64 {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.sources.clock.now_ms();
         let last = self.list.iter().map(W::message).rfind(|message| message.role() == Role::User);
         let added_ms = last.and_then(|last| last.parts().map(|part| part.created_ms()).max());
         let asked_ms = added_ms.filter(|added_ms| is_soon(*added_ms, now_ms)).unwrap_or(now_ms);
@@ -55,7 +55,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns the creation time for a message that is added now. Words of the caller that follow a request get a later
     /// time than the request.
     pub(super) fn created_ms(&self, role: Role) -> i64 {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.sources.clock.now_ms();
         let asked_ms = self.asked_ms.filter(|asked_ms| role == Role::User && is_soon(*asked_ms, now_ms));
         asked_ms.map_or(now_ms, |asked_ms| asked_ms + 1)
     }

@@ -5,17 +5,24 @@ use std::sync::Arc;
 
 use crate::manager::MessagesManager;
 use crate::manager::error::Refusal;
-use crate::message::{Content, MessageWrapper, Role, ToolCall, ToolCallId, ToolName, ToolResult};
+use crate::message::{Content, Empty, MessageWrapper, Rarely, Role, ToolCall, ToolCallId, ToolName, ToolResult};
 
 /// The tool calls of a conversation by id. Owns the pairing of calls and results.
 ///
 /// A conversation that was never forked has one map. A fork shares the maps of its source as immutable layers. Each layer
 /// is less than half as large as the one before it, so a fork copies O(log n) pointers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Calls {
+pub(super) struct Calls(Rarely<Maps>);
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Maps {
     own: BTreeMap<ToolCallId, Entry>,
     /// Oldest first. An entry of a later layer replaces the one in an earlier layer.
     shared: Vec<Layer>,
+}
+
+impl Empty for Maps {
+    const EMPTY: &'static Self = &Self { own: BTreeMap::new(), shared: Vec::new() };
 }
 
 /// A tool call and its position.
@@ -28,7 +35,7 @@ pub(super) struct Call<'a> {
     pub result: Option<u32>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Entry {
     name: ToolName,
     made: u32,
@@ -36,7 +43,7 @@ struct Entry {
 }
 
 /// Tool calls that several conversations share, as they were at message `up_to`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Layer {
     calls: Arc<BTreeMap<ToolCallId, Entry>>,
     up_to: u32,
@@ -80,8 +87,8 @@ impl From<Call<'_>> for Entry {
 impl Calls {
     #[inline]
     pub fn get(&self, id: &ToolCallId) -> Option<Call<'_>> {
-        let own = self.own.get(id).and_then(|entry| entry.up_to(u32::MAX));
-        own.or_else(|| self.shared.iter().rev().find_map(|layer| layer.calls.get(id)?.up_to(layer.up_to)))
+        let own = self.0.own.get(id).and_then(|entry| entry.up_to(u32::MAX));
+        own.or_else(|| self.0.shared.iter().rev().find_map(|layer| layer.calls.get(id)?.up_to(layer.up_to)))
     }
 
     /// Checks that a message of `role` with `contents` can be added.
@@ -141,7 +148,7 @@ impl Calls {
             match content {
                 Content::ToolCall(tool_call) => {
                     let call = Entry { name: tool_call.name().clone(), made: seq, result: None };
-                    self.own.insert(tool_call.id().clone(), call);
+                    self.0.own.insert(tool_call.id().clone(), call);
                 }
                 Content::ToolResult(result) => self.set_result(result.tool_call_id(), Some(seq)),
                 _ => {}
@@ -177,7 +184,7 @@ impl Calls {
     pub fn forget(&mut self, contents: &[Content]) {
         for content in contents {
             match content {
-                Content::ToolCall(tool_call) => drop(self.own.remove(tool_call.id())),
+                Content::ToolCall(tool_call) => drop(self.0.own.remove(tool_call.id())),
                 Content::ToolResult(result) => self.set_result(result.tool_call_id(), None),
                 _ => {}
             }
@@ -185,26 +192,27 @@ impl Calls {
     }
 
     fn set_result(&mut self, id: &ToolCallId, result: Option<u32>) {
-        if let Some(entry) = self.own.get_mut(id) {
+        if let Some(entry) = self.0.own.get_mut(id) {
             entry.result = result;
         } else if let Some(call) = self.get(id) {
             let entry = Call { result, ..call }.into();
-            self.own.insert(id.clone(), entry);
+            self.0.own.insert(id.clone(), entry);
         }
     }
 
     /// Returns the calls as they are at message `seq`, for a fork. Amortized O(1) over the recorded calls.
     pub fn share(&mut self, seq: u32) -> Self {
-        if !self.own.is_empty() {
-            let mut last = Layer { calls: Arc::new(std::mem::take(&mut self.own)), up_to: u32::MAX };
-            while let Some(before) = self.shared.pop_if(|before| before.calls.len() <= 2 * last.calls.len()) {
+        if !self.0.own.is_empty() {
+            let Maps { own, shared } = &mut *self.0;
+            let mut last = Layer { calls: Arc::new(std::mem::take(own)), up_to: u32::MAX };
+            while let Some(before) = shared.pop_if(|before| before.calls.len() <= 2 * last.calls.len()) {
                 last = before.merged(&last);
             }
-            self.shared.push(last);
+            shared.push(last);
         }
-        let shared =
-            self.shared.iter().map(|Layer { calls, up_to }| Layer { calls: calls.clone(), up_to: seq.min(*up_to) });
-        Self { own: BTreeMap::new(), shared: shared.collect() }
+        let shared = self.0.shared.iter();
+        let shared = shared.map(|Layer { calls, up_to }| Layer { calls: calls.clone(), up_to: seq.min(*up_to) });
+        Self(Maps { own: BTreeMap::new(), shared: shared.collect() }.into())
     }
 
     pub fn is_open(&self, id: &ToolCallId) -> bool {
@@ -213,8 +221,8 @@ impl Calls {
 
     /// Returns the `seq` of each message with an open call, in order.
     pub fn open(&self) -> BTreeSet<u32> {
-        let own = self.own.iter().filter_map(|(id, entry)| Some((id, entry.up_to(u32::MAX)?)));
-        let calls = own.chain(self.shared.iter().flat_map(Layer::calls));
+        let own = self.0.own.iter().filter_map(|(id, entry)| Some((id, entry.up_to(u32::MAX)?)));
+        let calls = own.chain(self.0.shared.iter().flat_map(Layer::calls));
         // A later layer may hold the result of a call in an earlier one.
         calls.filter(|(id, call)| call.result.is_none() && self.is_open(id)).map(|(_, call)| call.made).collect()
     }

@@ -1,7 +1,7 @@
 //! The changes that the log does not have, the [`Receipt`] for them, and [`Revisions`], which tracks what the log has.
 
 use super::MessagesManager;
-use crate::message::{Message, MessageId, MessageWrapper, Position, Record};
+use crate::message::{Empty, Message, MessageId, MessageWrapper, Position, Rarely, Record};
 
 /// Whether the changes include the last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,15 +127,22 @@ impl<W: MessageWrapper> MessagesManager<W> {
 pub(super) struct Revisions {
     /// The index from which on the log has nothing.
     unknown_from: usize,
-    /// The messages before that index with a newer revision, and the revision that the log has, or 0. Sorted by position,
-    /// because indices change when a summary is inserted.
-    dirty: Vec<(Position, u32)>,
+    dirty: Rarely<Dirty>,
+}
+
+/// The messages before that index with a newer revision, and the revision that the log has, or 0. Sorted by position,
+/// because indices change when a summary is inserted.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Dirty(Vec<(Position, u32)>);
+
+impl Empty for Dirty {
+    const EMPTY: &'static Self = &Self(Vec::new());
 }
 
 impl Revisions {
     /// The log has the messages before `unknown_from`, and nothing of the others.
     pub fn starting_at(unknown_from: usize) -> Self {
-        Self { unknown_from, dirty: Vec::new() }
+        Self { unknown_from, dirty: Rarely::default() }
     }
 
     /// Tracks a message that was inserted into the list at `index`.
@@ -161,23 +168,20 @@ impl Revisions {
         }
         self.unknown_from = self.unknown_from.max(index + 1);
         let known = position(index).and_then(|position| self.find(position).ok());
-        if let Some((_, known)) = known.and_then(|at| self.dirty.get_mut(at)) {
+        if let Some((_, known)) = known.and_then(|at| self.dirty.0.get_mut(at)) {
             *known = revision.max(*known);
         }
     }
 
     /// Removes messages from `dirty` whose newest revision is known. `current` returns it for a position.
     pub fn remove_clean(&mut self, current: impl Fn(Position) -> u32) {
-        self.dirty.retain(|(position, known)| *known < current(*position));
-        if self.dirty.is_empty() {
-            self.dirty = Vec::new();
-        }
+        self.retain(|position, known| known < current(position));
     }
 
     /// Forgets the messages before the index `first`. `index` maps a position to an index.
     pub fn forget_before(&mut self, first: usize, index: impl Fn(Position) -> usize) {
         self.unknown_from = self.unknown_from.max(first);
-        self.dirty.retain(|(position, _)| index(*position) >= first);
+        self.retain(|position, _| index(position) >= first);
     }
 
     /// Returns `true` if the log does not have the newest revision of a message at `index`.
@@ -187,16 +191,25 @@ impl Revisions {
 
     /// Returns the sorted positions of dirty messages, and the index from which on the log has nothing.
     pub fn dirty(&self) -> (impl Iterator<Item = Position>, usize) {
-        (self.dirty.iter().map(|(position, _)| *position), self.unknown_from)
+        (self.dirty.0.iter().map(|(position, _)| *position), self.unknown_from)
+    }
+
+    fn retain(&mut self, keep: impl Fn(Position, u32) -> bool) {
+        if !self.dirty.0.is_empty() {
+            self.dirty.0.retain(|(position, known)| keep(*position, *known));
+            if self.dirty.0.is_empty() {
+                self.dirty = Rarely::default();
+            }
+        }
     }
 
     fn add_dirty(&mut self, position: Position, known: u32) {
         if let Err(at) = self.find(position) {
-            self.dirty.insert(at, (position, known));
+            self.dirty.0.insert(at, (position, known));
         }
     }
 
     fn find(&self, position: Position) -> Result<usize, usize> {
-        self.dirty.binary_search_by_key(&position, |(position, _)| *position)
+        self.dirty.0.binary_search_by_key(&position, |(position, _)| *position)
     }
 }

@@ -66,7 +66,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return Err(Refusal::NotEditable { id: *id, what }.into());
         }
         let Some(before) = index.checked_sub(1) else {
-            let mut fork = Self::new().with_clock(self.clock.clone(), self.ids.clone());
+            let mut fork = Self::new().with_sources(self.sources.clone());
             fork.add_message(role, contents)?;
             if let Some(first) = fork.list.get_mut(0) {
                 first.metadata_mut().set_forked_from(ForkedFrom { conversation: of.into(), after: None });
@@ -90,15 +90,15 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn fork_after(&mut self, index: usize, of: Text) -> Option<Self> {
         let at = self.list.get(index).map(W::message)?;
         let (id, seq) = (at.id(), at.position().seq());
-        let kept = self.summaries.partition_point(|after| *after <= seq);
-        let summaries = self.summaries.share(kept);
-        let summarized = |after: u32| self.index_after(after) + 1;
-        let end = seq as usize + 1 - self.holes.before(seq + 1) + kept;
-        let window_start = if kept == self.summaries.end() {
+        let end = self.index_of(seq + 1);
+        let summaries = (end + self.holes.before(seq + 1)) as u32 - (seq + 1);
+        let window_start = if summaries == self.summaries {
             self.window_start
         } else {
-            let start = summaries.last().map_or(0, |after| summarized(*after));
-            Some(start).filter(|start| start.saturating_sub(1) >= self.list.first())?
+            let is_summary = |wrapper: &W| wrapper.role() == Role::Summary;
+            let last = self.list.indexed(self.list.first()..end).rfind(|(_, wrapper)| is_summary(wrapper));
+            let start = last.map_or(0, |(index, _)| index + 1);
+            Some(start).filter(|_| last.is_some() || summaries == 0 && self.list.first() == 0)?
         };
 
         let mut list = self.list.share(index);
@@ -116,11 +116,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
             calls: self.calls.share(seq),
             submitted: logged.clone(),
             logged,
-            kept_of_pruned: self.kept_of_pruned.share(self.kept_of_pruned.end()),
+            kept_of_pruned: self.kept_of_pruned.clone(),
             explicit_ids: ExplicitIds::default(),
             asked_ms: self.asked_ms,
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
+            sources: self.sources.clone(),
         };
         fork.window_is_open = fork.has_open_window();
         fork.change(index, |message| {

@@ -51,5 +51,5 @@ impl<W: MessageWrapper> MessagesManager<W> {
 }
 
 fn has(message: &Message, id: &MessageId) -> bool {
-    message.id() == *id || message.metadata().part_data().iter().any(|part| part.id == *id)
+    message.id() == *id || message.metadata().later_parts().iter().any(|part| part.id == *id)
 }

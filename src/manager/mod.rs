@@ -56,7 +56,7 @@ pub(crate) use prune::Prune;
 pub(crate) use restore::Expected;
 pub use summarizing::Summarizing;
 
-use crate::clock::{self, Clock, IdSource};
+use crate::clock::{Clock, IdSource, Sources};
 use crate::message::{Message, MessageId, MessageWrapper, Rarely, Record};
 use calls::Calls;
 use changes::Revisions;
@@ -87,8 +87,8 @@ pub struct MessagesManager<W> {
     // Sorted by position. The index of message `seq` is `seq` plus the summaries and minus the holes before it.
     list: List<W>,
     holes: Rarely<Holes>,
-    // The `seq` of the last message that each summary covers, ascending. Pruned ones leave only their number.
-    summaries: List<u32>,
+    // The number of summaries in the list, with the pruned ones.
+    summaries: u32,
     // The first index of the window, after the last summary or the pruned messages.
     window_start: usize,
     // Whether the window holds a user or assistant message.
@@ -98,39 +98,41 @@ pub struct MessagesManager<W> {
     logged: Revisions,
     submitted: Revisions,
     // Pruned messages that still count, in order: system messages, and messages marked with a fork's source.
-    kept_of_pruned: List<W>,
+    kept_of_pruned: Arc<[W]>,
     explicit_ids: ExplicitIds,
     // When the model was last asked.
     asked_ms: Option<i64>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    sources: Arc<Sources>,
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Creates an empty conversation that uses the system's clock and random ids.
     pub fn new() -> Self {
-        let (clock, ids) = clock::system();
         Self {
             list: List::new(),
             holes: Rarely::default(),
-            summaries: List::new(),
+            summaries: 0,
             window_start: 0,
             window_is_open: false,
             calls: Calls::default(),
             logged: Revisions::default(),
             submitted: Revisions::default(),
-            kept_of_pruned: List::new(),
+            kept_of_pruned: Arc::default(),
             explicit_ids: ExplicitIds::default(),
             asked_ms: None,
-            clock,
-            ids,
+            sources: Sources::system(),
         }
     }
 
     /// Sets the clock and the source of ids of new messages.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { clock, ids, ..self }
+        self.with_sources(Arc::new(Sources { clock, ids }))
+    }
+
+    /// Shares the clock and the source of ids with other conversations.
+    pub(crate) fn with_sources(self, sources: Arc<Sources>) -> Self {
+        Self { sources, ..self }
     }
 
     /// Opens the message with this id for editing, or the message that it was merged into. Searches from the end.
@@ -155,7 +157,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the number of summaries ever added.
     pub(crate) fn summary_count(&self) -> u32 {
-        self.summaries.end() as u32 + self.holes.summaries
+        self.summaries + self.holes.summaries
     }
 
     /// Returns the window: the messages that the model gets now, starting with a user message and alternating between
@@ -226,7 +228,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the number of the next message.
     pub(crate) fn next_seq(&self) -> u32 {
-        (self.list.end() - self.summaries.end() + self.holes.messages()) as u32
+        (self.list.end() + self.holes.messages()) as u32 - self.summaries
     }
 }
 
@@ -252,7 +254,7 @@ impl<W> fmt::Debug for MessagesManager<W> {
         f.debug_struct("MessagesManager")
             .field("messages", &self.list.iter().len())
             .field("window_start", &self.window_start)
-            .field("summaries", &self.summaries.end())
+            .field("summaries", &self.summaries)
             .finish_non_exhaustive()
     }
 }

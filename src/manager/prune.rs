@@ -41,14 +41,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let first = self.list.first();
 
         let still_counts = |wrapper: &&W| wrapper.role() == Role::System || wrapper.metadata().forked_from().is_some();
-        for wrapper in self.list.range(first..cut).filter(still_counts) {
-            self.kept_of_pruned.push(wrapper.clone());
+        let mut still_counting = self.list.range(first..cut).filter(still_counts).peekable();
+        if still_counting.peek().is_some() {
+            self.kept_of_pruned = self.kept_of_pruned.iter().chain(still_counting).cloned().collect();
         }
         let mut known = [std::mem::take(&mut self.logged), std::mem::take(&mut self.submitted)];
         known.iter_mut().for_each(|known| known.forget_before(cut, |position| self.index(position)));
         [self.logged, self.submitted] = known;
-        let summaries = self.list.range(first..cut).filter(|wrapper| wrapper.role() == Role::Summary).count();
-        self.summaries.forget(self.summaries.first() + summaries);
         self.list.forget(cut);
         self.window_start = self.window_start.max(cut);
         self.window_is_open = self.has_open_window();

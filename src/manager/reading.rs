@@ -89,7 +89,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the time of this conversation's clock, in milliseconds since the Unix epoch.
     pub(crate) fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
+        self.sources.clock.now_ms()
     }
 
     /// Returns the index of the message with this id.
@@ -98,21 +98,30 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(self.list.first() + place)
     }
 
-    /// Returns the index of a position. A position of another conversation gives an unrelated index.
+    /// Returns the index of message `seq`.
+    #[inline]
+    pub(super) fn index_of(&self, seq: u32) -> usize {
+        self.index(Position::message(seq))
+    }
+
+    /// Returns the index of a position. That of a pruned message is before the list. A position of another conversation
+    /// gives an unrelated index.
+    #[inline]
     pub(super) fn index(&self, position: Position) -> usize {
-        match position.summary_number() {
-            None => self.index_of(position.seq()),
-            Some(_) => self.index_after(position.seq()),
+        match self.last_summary().map(|summary| summary.message().position()) {
+            Some(last) if position <= last => self.search(position),
+            // Every summary is before it.
+            _ => position.seq() as usize - self.holes.before(position.seq()) + self.summaries as usize,
         }
     }
 
-    /// Returns the index of message `seq`.
-    pub(super) fn index_of(&self, seq: u32) -> usize {
-        seq as usize - self.holes.before(seq) + self.summaries.partition_point(|after| *after < seq)
-    }
-
-    /// Returns the index after message `seq`, where a summary of the messages up to it is.
-    pub(super) fn index_after(&self, seq: u32) -> usize {
-        seq as usize + 1 - self.holes.before(seq + 1) + self.summaries.partition_point(|after| *after < seq)
+    /// Returns the index of a position that the newest summary covers.
+    fn search(&self, position: Position) -> usize {
+        let first = self.list.first();
+        let is_pruned = self.list.get(first).is_some_and(|oldest| position < oldest.message().position());
+        match first.checked_sub(1) {
+            Some(before) if is_pruned => before,
+            _ => self.list.partition_point(|wrapper| wrapper.message().position() < position),
+        }
     }
 }

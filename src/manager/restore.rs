@@ -153,7 +153,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 if position.seq() >= self.next_seq() {
                     return Err(Refusal::Missing { seq: self.next_seq() });
                 }
-                if self.summaries.last() == Some(&position.seq()) {
+                if self.last_summary().is_some_and(|last| last.message().position().seq() == position.seq()) {
                     return Err(misplaced("another summary covers the same messages"));
                 }
                 Ok(())
@@ -165,7 +165,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn push_next(&mut self, message: Message) {
         let seq = message.position().seq();
         if message.position().summary_number().is_some() {
-            self.summaries.push(seq);
+            self.summaries += 1;
             self.window_start = self.list.end() + 1;
         } else {
             self.calls.note_available(seq, message.contents());

@@ -39,7 +39,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
         let full = Refusal::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.sources.clock.now_ms();
         let id = self.next_id(None, now_ms);
         let mut message = Message::new(id, position, Role::Summary, text.into(), now_ms);
         let first = summarizing.range().first().map(Message::position);
@@ -49,7 +49,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.insert(cut, W::from(message));
         self.logged.insert(cut, position);
         self.submitted.insert(cut, position);
-        self.summaries.push(position.seq());
+        self.summaries += 1;
         self.window_start = cut + 1;
         self.window_is_open = self.has_open_window();
         Ok(Entry::new(self, cut))

@@ -479,5 +479,5 @@ fn pruned_summaries_leave_nothing_and_later_positions_stay() {
         manager.add_summary("more", &covered).unwrap();
         manager.prune(0);
     }
-    assert_eq!((manager.summary_count(), manager.summaries.iter().len()), (100, 1));
+    assert_eq!((manager.summary_count(), manager.meta_messages().len()), (100, 1));
 }

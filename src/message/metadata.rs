@@ -9,9 +9,10 @@ mod size;
 use std::fmt;
 use std::sync::Arc;
 
+use parts::Parts;
+
 use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::marks::{Attribute, Timing};
-use crate::message::part::PartData;
 use crate::message::times::Times;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
@@ -34,20 +35,29 @@ pub struct Metadata {
 
 #[derive(Clone, Default, PartialEq, Eq)]
 struct More {
-    times: Times,
+    times: Rarely<Times>,
     heard: Option<Heard>,
     merges: u32,
     turn: Option<Box<TurnRecord>>,
-    /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
-    parts: Vec<PartData>,
+    parts: Rarely<Parts>,
+    covered: Rarely<Covered>,
     rare: Rarely<Rare>,
+}
+
+/// What a summary covers, besides what its position tells.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Covered {
+    from: Option<u32>,
+    previous_summary: Option<MessageId>,
+}
+
+impl Empty for Covered {
+    const EMPTY: &'static Self = &Self { from: None, previous_summary: None };
 }
 
 /// The data that few messages have.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Rare {
-    covers_from: Option<u32>,
-    previous_summary: Option<MessageId>,
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
     request: Option<Box<RequestRecord>>,
@@ -59,8 +69,6 @@ struct Rare {
 
 impl Empty for Rare {
     const EMPTY: &'static Self = &Self {
-        covers_from: None,
-        previous_summary: None,
         decision: None,
         forked_from: None,
         request: None,
@@ -128,7 +136,7 @@ impl Metadata {
     /// All known times but [`Timing::Creation`].
     #[inline]
     pub(super) fn times(&self) -> Option<&Times> {
-        self.more.as_deref().map(|more| &more.times)
+        self.more.as_deref().map(|more| &*more.times)
     }
 
     #[inline]
@@ -138,12 +146,12 @@ impl Metadata {
 
     /// The `seq` of the first message that a summary covers. Its [`Position`](crate::message::Position) has the last.
     pub(crate) fn covers_from(&self) -> Option<u32> {
-        self.rare().covers_from
+        self.more.as_ref()?.covered.from
     }
 
     /// Returns the id of the summary that this summary replaces, if any.
     pub(crate) fn previous_summary(&self) -> Option<MessageId> {
-        self.rare().previous_summary
+        self.more.as_ref()?.covered.previous_summary
     }
 
     /// Returns the decision that made the message, if known.
@@ -194,18 +202,21 @@ impl Metadata {
             return Some(creation_ms.wrapping_add(before));
         }
         if let Some(more) = self.more.as_mut().map(Arc::make_mut) {
-            more.times = more.times.moved(at_ms.wrapping_sub(creation_ms));
-            more.parts.iter_mut().take(1).for_each(|first| first.set_created(at_ms));
+            let by_ms = at_ms.wrapping_sub(creation_ms);
+            more.times = more.times.moved(by_ms).into();
+            if more.parts.first.times != Times::NONE {
+                more.parts.first.move_times(by_ms);
+            }
         }
         Some(std::mem::replace(&mut self.creation_ms, at_ms))
     }
 
     pub(crate) fn set_covers_from(&mut self, seq: u32) {
-        self.rare_mut().covers_from = Some(seq);
+        self.more().covered.from = Some(seq);
     }
 
     pub(crate) fn set_previous_summary(&mut self, id: MessageId) {
-        self.rare_mut().previous_summary = Some(id);
+        self.more().covered.previous_summary = Some(id);
     }
 
     /// Sets a decision that is not empty.
@@ -281,7 +292,7 @@ impl fmt::Debug for Metadata {
             .field("forked_from", &self.forked_from())
             .field("turn", &self.turn())
             .field("request", &self.request())
-            .field("parts", &self.part_data().len().max(1))
+            .field("parts", &(1 + self.later_parts().len()))
             .field("redacted", &self.redacted().len())
             .field("aux", &self.aux().len())
             .finish()

@@ -47,7 +47,7 @@ pub(crate) use marks::check_ms;
 pub use marks::{Attribute, Timing};
 pub use metadata::Metadata;
 pub use part::Part;
-pub(crate) use part::PartData;
+pub(crate) use part::{Measured, PartData};
 pub(crate) use rarely::{Empty, Rarely};
 pub use record::Record;
 pub use role::Role;
@@ -63,7 +63,7 @@ pub use wrapper::{MessageWrapper, PlainMessage};
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) can change it.
 ///
-/// It takes 72 bytes on 64-bit systems, besides its texts: what few messages have is elsewhere.
+/// It takes 64 bytes on 64-bit systems, besides its texts: what few messages have is elsewhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     id: MessageId,
@@ -196,23 +196,20 @@ impl Message {
     pub(crate) fn merge(&mut self, contents: &Contents, id: MessageId, created_ms: i64) {
         let start = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
         self.contents.extend(contents.iter().cloned());
-        self.metadata.add_part(self.id, PartData::new(id, created_ms, start));
+        self.metadata.add_part(PartData::new(id, created_ms, start));
         self.metadata.add_attribute(Attribute::Merged);
     }
 
     /// Sets the confidence of the last part.
     pub(crate) fn set_confidence(&mut self, confidence: Confidence) {
-        if let Some(part) = self.metadata.last_part(self.id) {
-            part.confidence = Some(confidence);
-        }
+        self.metadata.last_measured().confidence = Some(confidence);
     }
 
     /// Sets a time of the last part. The message as a whole keeps its first start and gets this end.
     pub(crate) fn set_part_timing(&mut self, timing: Timing, at_ms: i64) {
-        let is_merged = self.metadata.part_data().len() > 1;
-        if is_merged && let Some(part) = self.metadata.last_part(self.id) {
-            part.set_timing(timing, at_ms);
-        }
+        let last = self.metadata.last_later_part();
+        let is_merged = last.is_some();
+        last.into_iter().for_each(|part| part.set_timing(timing, at_ms));
         if !(is_merged && timing.is_start() && self.metadata.timing(timing).is_some()) {
             self.metadata.set_timing(timing, at_ms);
         }
@@ -257,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_takes_72_bytes() {
-        assert_eq!(size_of::<Message>(), 72);
+    fn message_takes_64_bytes() {
+        assert_eq!(size_of::<Message>(), 64);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::message::times::Times;
-use crate::message::{Confidence, Content, Message, MessageId, Number, Rarely, Timing, Value};
+use crate::message::{Confidence, Content, Empty, Message, MessageId, Number, Rarely, Timing, Value};
 
 /// A piece of a message that arrived at one time.
 ///
@@ -30,34 +30,55 @@ pub struct Part<'a> {
     index: usize,
 }
 
-/// The stored fields of a part.
+/// The stored fields of a part after the first, whose id and creation are those of the message.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct PartData {
     pub id: MessageId,
     pub created_ms: i64,
     /// The index of the first of its contents.
     pub start: u32,
-    /// A message with one part has them in its metadata instead.
-    pub times: Rarely<Times>,
+    pub measured: Rarely<Measured>,
+}
+
+/// What a service may measure of a part.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// If the message has one part, its metadata has them instead.
+    pub times: Times,
     pub confidence: Option<Confidence>,
+}
+
+impl Empty for Measured {
+    const EMPTY: &'static Self = &Self { times: Times::NONE, confidence: None };
+}
+
+impl Rarely<Measured> {
+    /// Sets the times after the creation.
+    pub fn set_times(&mut self, times: Times) {
+        if self.times != times {
+            self.times = times;
+        }
+    }
+
+    /// Keeps the times as they are when the creation is moved.
+    pub fn move_times(&mut self, by_ms: i64) {
+        self.set_times(self.times.moved(by_ms));
+    }
 }
 
 impl PartData {
     pub fn new(id: MessageId, created_ms: i64, start: u32) -> Self {
-        Self { id, created_ms, start, times: Rarely::default(), confidence: None }
+        Self { id, created_ms, start, measured: Rarely::default() }
     }
 
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) {
         match timing {
-            Timing::Creation => self.set_created(at_ms),
-            _ => drop(self.times.set(timing, at_ms.wrapping_sub(self.created_ms))),
+            Timing::Creation => {
+                self.measured.move_times(at_ms.wrapping_sub(self.created_ms));
+                self.created_ms = at_ms;
+            }
+            _ => drop(self.measured.times.set(timing, at_ms.wrapping_sub(self.created_ms))),
         }
-    }
-
-    /// Sets the creation. The other times stay.
-    pub fn set_created(&mut self, at_ms: i64) {
-        self.times = self.times.moved(at_ms.wrapping_sub(self.created_ms)).into();
-        self.created_ms = at_ms;
     }
 }
 
@@ -92,19 +113,19 @@ impl Message {
     }
 
     fn count_parts(&self) -> usize {
-        self.metadata().part_data().len().max(1)
+        1 + self.metadata().later_parts().len()
     }
 }
 
 impl<'a> Part<'a> {
     /// Returns the id. The first part has the id of the message.
     pub fn id(self) -> MessageId {
-        self.data().map_or(self.message.id(), |data| data.id)
+        self.later().map_or(self.message.id(), |part| part.id)
     }
 
     /// Returns the time when the part was added, in milliseconds since the Unix epoch.
     pub fn created_ms(self) -> i64 {
-        self.data().map_or(self.message.metadata().created_ms(), |data| data.created_ms)
+        self.later().map_or(self.message.metadata().created_ms(), |part| part.created_ms)
     }
 
     /// Returns a time of the part in milliseconds since the Unix epoch, if known.
@@ -115,10 +136,7 @@ impl<'a> Part<'a> {
     /// All known times, [`Timing::Creation`] first.
     pub(crate) fn timings(self) -> impl Iterator<Item = (Timing, i64)> + 'a {
         let metadata = self.message.metadata();
-        let others = match self.data() {
-            Some(data) if metadata.part_data().len() > 1 => Some(&*data.times),
-            _ => metadata.times(),
-        };
+        let others = if metadata.later_parts().is_empty() { metadata.times() } else { self.own_times() };
         let created_ms = self.created_ms();
         let others = others.into_iter().flat_map(move |times| times.since(created_ms));
         std::iter::once((Timing::Creation, created_ms)).chain(others)
@@ -131,26 +149,35 @@ impl<'a> Part<'a> {
 
     /// The range of its contents among those of the message.
     pub(crate) fn range(self) -> Range<usize> {
-        let start_of = |index: usize| self.message.metadata().part_data().get(index).map(|data| data.start as usize);
-        start_of(self.index).unwrap_or(0)..start_of(self.index + 1).unwrap_or(self.message.contents().len())
+        let start = self.later().map_or(0, |part| part.start as usize);
+        let next = self.message.metadata().later_parts().get(self.index);
+        start..next.map_or(self.message.contents().len(), |next| next.start as usize)
     }
 
     /// Returns the confidence of the speech recognition, from 0 to 1, if known.
     pub fn confidence(self) -> Option<&'a Number> {
-        Some(self.data()?.confidence.as_ref()?.number())
+        Some(self.measured()?.confidence.as_ref()?.number())
     }
 
     /// The times that are stored with the part, after its creation.
     pub(super) fn own_times(self) -> Option<&'a Times> {
-        self.data().map(|data| &*data.times)
+        Some(&self.measured()?.times)
     }
 
     pub(super) fn unknown(self) -> Option<&'a BTreeMap<String, Value>> {
         self.message.metadata().unknown()?.parts.get(self.index)
     }
 
-    fn data(self) -> Option<&'a PartData> {
-        self.message.metadata().part_data().get(self.index)
+    fn measured(self) -> Option<&'a Measured> {
+        match self.later() {
+            Some(part) => Some(&part.measured),
+            None => self.message.metadata().first_measured(),
+        }
+    }
+
+    /// `None` for the first part.
+    fn later(self) -> Option<&'a PartData> {
+        self.message.metadata().later_parts().get(self.index.checked_sub(1)?)
     }
 }
 

@@ -13,9 +13,13 @@ pub(crate) trait Empty: Default + PartialEq + 'static {
     const EMPTY: &'static Self;
 }
 
+impl<T> Rarely<T> {
+    pub const EMPTY: Self = Self(None);
+}
+
 impl<T> Default for Rarely<T> {
     fn default() -> Self {
-        Self(None)
+        Self::EMPTY
     }
 }
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 
+use arcstr::ArcStr;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::message::escape::is_invisible;
@@ -18,7 +18,8 @@ pub(crate) const PLACEHOLDER: &str = "...";
 /// [`as_str`](Self::as_str) where words belong.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Text(Arc<str>);
+// One word: the length is beside the bytes, so that a list of messages is small.
+pub struct Text(ArcStr);
 
 impl Text {
     /// Returns the text as a string slice.
@@ -29,7 +30,7 @@ impl Text {
     /// Returns whether both share one allocation. Such texts are equal.
     #[inline]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        ArcStr::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn is_blank_char(c: char) -> bool {
 /// The empty text.
 impl Default for Text {
     fn default() -> Self {
-        Self("".into())
+        Self(ArcStr::new())
     }
 }
 

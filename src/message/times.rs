@@ -19,6 +19,8 @@ pub(crate) enum Times {
 }
 
 impl Times {
+    pub const NONE: Self = Self::Near([UNKNOWN; COUNT]);
+
     pub fn get(&self, timing: Timing) -> Option<i64> {
         self.at(place(timing)?)
     }
@@ -69,12 +71,12 @@ impl Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Self::EMPTY.clone()
+        Self::NONE
     }
 }
 
 impl Empty for Times {
-    const EMPTY: &'static Self = &Self::Near([UNKNOWN; COUNT]);
+    const EMPTY: &'static Self = &Self::NONE;
 }
 
 impl FromIterator<(Timing, i64)> for Times {

@@ -6,7 +6,7 @@ use ulid::Ulid;
 
 use super::LastStep;
 use super::error::BuildProblem;
-use crate::clock::{self, Clock, IdSource};
+use crate::clock::{Clock, IdSource, Sources};
 use crate::conversation::ConversationError;
 use crate::message::{Content, Decision, Draft, Media, MediaKind, MessageError, Role, RoleHint, Text, ToolCall, Value};
 
@@ -56,8 +56,7 @@ pub struct MessageBuilder {
     policy: Option<Text>,
     role_hint: Option<RoleHint>,
     contents: Vec<Content>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    sources: Arc<Sources>,
 }
 
 impl MessageBuilder {
@@ -73,14 +72,14 @@ impl MessageBuilder {
     }
 
     fn of_step(step: u32) -> Self {
-        let (clock, ids) = clock::system();
-        Self { step, role: None, policy: None, role_hint: None, contents: Vec::new(), clock, ids }
+        let sources = Sources::system();
+        Self { step, role: None, policy: None, role_hint: None, contents: Vec::new(), sources }
     }
 
     /// Sets the source of time and ids for tool calls.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { clock, ids, ..self }
+        Self { sources: Arc::new(Sources { clock, ids }), ..self }
     }
 
     /// Adds any content.
@@ -111,7 +110,7 @@ impl MessageBuilder {
         name: impl Into<Text>,
         arguments: impl TryInto<Value, Error: Into<MessageError>>,
     ) -> Result<ToolCall, MessageError> {
-        let id = Ulid(self.ids.next_id(self.clock.now_ms()));
+        let id = Ulid(self.sources.ids.next_id(self.sources.clock.now_ms()));
         let tool_call = ToolCall::new(format!("call_{id}"), name, arguments)?;
         self.add(tool_call.clone());
         Ok(tool_call)

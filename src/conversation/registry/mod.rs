@@ -20,7 +20,7 @@ pub use snapshot::Snapshot;
 
 use super::Conversation;
 use super::error::{ConversationError, Problem};
-use crate::clock::{self, Clock, IdSource};
+use crate::clock::{Clock, IdSource, Sources};
 use crate::log::{CallId, CallLog};
 use crate::manager::{MessagesManager, Prune};
 
@@ -58,15 +58,14 @@ pub struct Conversations {
     by_id: RwLock<HashMap<CallId, Conversation>>,
     limit: usize,
     log: Option<Arc<dyn CallLog>>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    sources: Arc<Sources>,
 }
 
 impl Conversations {
     /// Sets the source of time and ids for new conversations.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        (self.clock, self.ids) = (clock, ids);
+        self.sources = Arc::new(Sources { clock, ids });
         self
     }
 
@@ -98,7 +97,7 @@ impl Conversations {
         if let Some(conversation) = self.get(id) {
             return conversation;
         }
-        let manager = MessagesManager::new().with_clock(self.clock.clone(), self.ids.clone());
+        let manager = MessagesManager::new().with_sources(self.sources.clone());
         let new = Conversation::from_manager(id.clone(), manager);
         new.limit_history(self.limited_to(self.limit));
         self.write().entry(id.clone()).or_insert(new).clone()
@@ -163,8 +162,7 @@ impl Conversations {
 /// An empty registry without a log, with a limit of 1,000 messages per conversation.
 impl Default for Conversations {
     fn default() -> Self {
-        let (clock, ids) = clock::system();
-        Self { by_id: RwLock::default(), limit: 1_000, log: None, clock, ids }
+        Self { by_id: RwLock::default(), limit: 1_000, log: None, sources: Sources::system() }
     }
 }
 

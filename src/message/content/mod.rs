@@ -24,7 +24,7 @@ use crate::message::value::Map;
 /// One content of a message.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-// Text is two words. The others are boxed to keep a message small.
+// A text is one word. The others are boxed to keep a message small.
 pub enum Content {
     /// Spoken or written words.
     Text(Text),

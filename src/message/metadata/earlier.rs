@@ -29,12 +29,14 @@ impl Message {
 }
 
 impl Metadata {
-    /// Removes the parts from this one on, and the times after `at_ms`.
+    /// Removes all parts but the first `parts`, and the times after `at_ms`.
     fn forget_after(&mut self, parts: usize, at_ms: i64) {
         if let Some(more) = &mut self.more {
             let more = Arc::make_mut(more);
-            more.times = more.times.until(at_ms.wrapping_sub(self.creation_ms));
-            more.parts.truncate(parts);
+            more.times = more.times.until(at_ms.wrapping_sub(self.creation_ms)).into();
+            if !more.parts.later.is_empty() {
+                more.parts.later.truncate(parts - 1);
+            }
         }
     }
 }

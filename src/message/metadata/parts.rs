@@ -1,49 +1,66 @@
 //! The parts of a message.
 
-use super::{Metadata, More};
-use crate::message::MessageId;
-use crate::message::part::PartData;
+use super::{Empty, Metadata, More};
+use crate::message::Rarely;
+use crate::message::part::{Measured, PartData};
+
+/// The parts of a message. Empty unless it was merged or has a confidence.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub first: Rarely<Measured>,
+    pub later: Vec<PartData>,
+}
+
+impl Empty for Parts {
+    const EMPTY: &'static Self = &Self { first: Rarely::EMPTY, later: Vec::new() };
+}
 
 impl Metadata {
-    /// Empty unless the message was merged or has a confidence.
-    pub(crate) fn part_data(&self) -> &[PartData] {
-        self.more.as_ref().map_or(&[], |more| &more.parts)
+    /// The parts after the first, in the order of their arrival.
+    pub(crate) fn later_parts(&self) -> &[PartData] {
+        self.more.as_ref().map_or(&[], |more| &more.parts.later)
     }
 
-    /// Appends a part to those of message `id`.
-    pub(crate) fn add_part(&mut self, id: MessageId, part: PartData) {
-        let created_ms = self.creation_ms;
+    /// What was measured of the first part. A message that was never merged has its times elsewhere.
+    pub(crate) fn first_measured(&self) -> Option<&Measured> {
+        Some(&self.more.as_ref()?.parts.first)
+    }
+
+    /// Returns whether there is more to tell of the parts than what the message has itself.
+    pub(in crate::message) fn has_parts(&self) -> bool {
+        let is_known = self.more.as_ref().is_some_and(|more| *more.parts != *Parts::EMPTY);
+        is_known || self.unknown().is_some_and(|unknown| !unknown.parts.is_empty())
+    }
+
+    /// Appends a part.
+    pub(crate) fn add_part(&mut self, part: PartData) {
         let More { times, parts, .. } = self.more();
-        match parts.as_mut_slice() {
-            [] => {
-                parts.reserve_exact(2);
-                parts.push(PartData { times: times.clone().into(), ..PartData::new(id, created_ms, 0) });
-            }
-            [whole] => whole.times = times.clone().into(),
-            _ => {}
+        if parts.later.is_empty() {
+            parts.first.set_times((**times).clone());
+            parts.later.reserve_exact(1);
         }
-        parts.push(part);
+        parts.later.push(part);
     }
 
-    /// Returns the last part of message `id`, mutable.
-    pub(crate) fn last_part(&mut self, id: MessageId) -> Option<&mut PartData> {
-        let created_ms = self.creation_ms;
-        let parts = &mut self.more().parts;
-        if parts.is_empty() {
-            parts.reserve_exact(1);
-            parts.push(PartData::new(id, created_ms, 0));
-        }
-        parts.last_mut()
+    /// Returns the last part, mutable, if the message was merged.
+    pub(crate) fn last_later_part(&mut self) -> Option<&mut PartData> {
+        if self.later_parts().is_empty() { None } else { self.more().parts.later.last_mut() }
     }
 
-    pub(crate) fn set_parts(&mut self, parts: Vec<PartData>) {
-        self.more().parts = parts;
+    /// What was measured of the last part.
+    pub(crate) fn last_measured(&mut self) -> &mut Rarely<Measured> {
+        let Parts { first, later } = &mut *self.more().parts;
+        later.last_mut().map_or(first, |part| &mut part.measured)
+    }
+
+    pub(crate) fn set_parts(&mut self, first: Rarely<Measured>, later: Vec<PartData>) {
+        self.more().parts = Parts { first, later }.into();
     }
 
     /// Removes the parts, which do not fit other contents.
     pub(crate) fn remove_parts(&mut self) {
-        if !self.part_data().is_empty() {
-            self.set_parts(Vec::new());
+        if self.has_parts() {
+            self.more().parts = Rarely::default();
             if self.unknown().is_some_and(|unknown| !unknown.parts.is_empty()) {
                 self.unknown_mut().parts.clear();
             }

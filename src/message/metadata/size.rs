@@ -18,9 +18,10 @@ impl Metadata {
         let conversation = rare.forked_from.as_deref().map(|forked| &forked.conversation);
         let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
         ALWAYS
-            + self.part_data().len() * PART
+            + usize::from(self.has_parts()) * PART
+            + self.later_parts().len() * PART
             + self.turn().map_or(0, TurnRecord::record_bytes)
-            + rare.covers_from.map_or(0, |_| COVERS)
+            + self.covers_from().map_or(0, |_| COVERS)
             + named
             + rare.request.as_deref().map_or(0, RequestRecord::record_bytes)
             + rare.redacted.iter().map(|kind| KIND + kind.len()).sum::<usize>()

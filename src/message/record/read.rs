@@ -116,13 +116,8 @@ impl RecordDraft {
         (message.metadata.role, message.metadata.revision) = (role, revision.get());
         message.metadata.set_heard(heard);
         let of_parts = metadata.parts.map(|parts| set_parts(&mut message.metadata, id, parts)).transpose()?;
-        let first = message.metadata.part_data().first();
-        if of_parts.is_some_and(|contents| contents != message.contents.len())
-            || first.is_some_and(|first| first.id != id || first.created_ms != message.metadata.created_ms())
-        {
-            return Err(MessageError::record(
-                "the parts have all contents, and the first one the id and `creation` of the message",
-            ));
+        if of_parts.is_some_and(|contents| contents != message.contents.len()) {
+            return Err(MessageError::record("the parts have all contents of the message"));
         }
         let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
         if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {

@@ -7,8 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RequestRecord, Role,
-    RoleHint, Text, Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, Map, Measured, MessageError, MessageId, Metadata, PartData, Rarely,
+    RequestRecord, Role, RoleHint, Text, Timing, TurnRecord, Value,
 };
 
 /// The metadata of a record, without checks against its contents.
@@ -120,7 +120,8 @@ pub(super) fn set_parts(
     id: MessageId,
     parts: Vec<PartEntries>,
 ) -> Result<usize, MessageError> {
-    let mut known = Vec::with_capacity(parts.len());
+    let mut first = Rarely::default();
+    let mut later = Vec::with_capacity(parts.len().saturating_sub(1));
     let mut start = 0_u32;
     for (index, part) in parts.into_iter().enumerate() {
         let of_message = (index == 0).then_some((id, metadata.created_ms()));
@@ -128,11 +129,15 @@ pub(super) fn set_parts(
         let (Some((id, created_ms)), Some(contents)) = (of_part, part.contents) else {
             return Err(MessageError::record("a part has `contents`, and all but the first `id` and `creation`"));
         };
-        let mut data = PartData { confidence: part.confidence, ..PartData::new(id, created_ms, start) };
-        for (timing, after_ms) in part.times.others {
-            data.set_timing(timing, created_ms.wrapping_add(after_ms));
+        if of_message.is_some_and(|of_message| of_message != (id, created_ms)) {
+            return Err(MessageError::record("the first part has the id and `creation` of the message"));
         }
-        known.push(data);
+        let measured = Measured { times: part.times.others.into_iter().collect(), confidence: part.confidence };
+        if index == 0 {
+            first = measured.into();
+        } else {
+            later.push(PartData { measured: measured.into(), ..PartData::new(id, created_ms, start) });
+        }
         start = start
             .checked_add(contents.get())
             .ok_or(MessageError::record("the parts have more contents than a message can"))?;
@@ -142,7 +147,7 @@ pub(super) fn set_parts(
             unknown.push(part.times.unknown);
         }
     }
-    metadata.set_parts(known);
+    metadata.set_parts(first, later);
     Ok(start as usize)
 }
 

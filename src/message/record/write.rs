@@ -94,7 +94,7 @@ impl Serialize for Known<'_> {
         if let Some(forked_from) = metadata.forked_from() {
             map.serialize_entry("forkedFrom", &Fork(forked_from, metadata))?;
         }
-        if !metadata.part_data().is_empty() {
+        if metadata.has_parts() {
             map.serialize_entry("parts", &self.0.parts().enumerate().map(OfPart).collect::<Vec<_>>())?;
         }
         metadata.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
