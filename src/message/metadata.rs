@@ -1,5 +1,6 @@
 //! [`Metadata`]: the data of a message besides its contents.
 
+mod covered;
 mod earlier;
 mod heard;
 mod parts;
@@ -9,6 +10,7 @@ mod size;
 use std::fmt;
 use std::sync::Arc;
 
+use covered::Covered;
 use parts::Parts;
 
 use crate::message::decision::{Decision, ForkedFrom};
@@ -17,7 +19,7 @@ use crate::message::times::Times;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
 use crate::message::value::Map;
-use crate::message::{Empty, Heard, MessageId, Rarely, Role, Text};
+use crate::message::{Empty, Heard, Rarely, Role, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
 ///
@@ -42,17 +44,6 @@ struct More {
     parts: Rarely<Parts>,
     covered: Rarely<Covered>,
     rare: Rarely<Rare>,
-}
-
-/// What a summary covers, besides what its position tells.
-#[derive(Clone, Default, PartialEq, Eq)]
-struct Covered {
-    from: Option<u32>,
-    previous_summary: Option<MessageId>,
-}
-
-impl Empty for Covered {
-    const EMPTY: &'static Self = &Self { from: None, previous_summary: None };
 }
 
 /// The data that few messages have.
@@ -144,16 +135,6 @@ impl Metadata {
         self.creation_ms
     }
 
-    /// The `seq` of the first message that a summary covers. Its [`Position`](crate::message::Position) has the last.
-    pub(crate) fn covers_from(&self) -> Option<u32> {
-        self.more.as_ref()?.covered.from
-    }
-
-    /// Returns the id of the summary that this summary replaces, if any.
-    pub(crate) fn previous_summary(&self) -> Option<MessageId> {
-        self.more.as_ref()?.covered.previous_summary
-    }
-
     /// Returns the decision that made the message, if known.
     pub fn decision(&self) -> Option<&Decision> {
         self.rare().decision.as_deref()
@@ -209,14 +190,6 @@ impl Metadata {
             }
         }
         Some(std::mem::replace(&mut self.creation_ms, at_ms))
-    }
-
-    pub(crate) fn set_covers_from(&mut self, seq: u32) {
-        self.more().covered.from = Some(seq);
-    }
-
-    pub(crate) fn set_previous_summary(&mut self, id: MessageId) {
-        self.more().covered.previous_summary = Some(id);
     }
 
     /// Sets a decision that is not empty.

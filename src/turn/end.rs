@@ -1,5 +1,6 @@
 //! [`TurnEnd`]: how a turn ended. A live call answers a failure with an apology, a run with an error.
 
+use super::words::text_of;
 use crate::manager::ManagerError;
 use crate::message::{Text, TurnRecord};
 use crate::model::{ModelError, StopReason};
@@ -48,7 +49,7 @@ impl TurnEnd {
             Self::Interrupted => ("interrupted", None),
             Self::Failed(failure) => ("failed", Some(failure.word())),
         };
-        (end.into(), reason.map(Into::into))
+        (text_of(end), reason.map(text_of))
     }
 }
 

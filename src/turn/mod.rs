@@ -26,6 +26,7 @@ mod setup;
 mod spans;
 mod stale;
 mod tools;
+mod words;
 
 pub(crate) use core::{Core, Host, Manager, Turn, count, since};
 pub(crate) use drive::drive;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
+use super::words::text_of;
 use crate::log::Durability;
 use crate::message::{MessageId, RequestRecord, Text, TurnRecord};
 use crate::model::Usage;
@@ -77,7 +78,7 @@ impl Core {
         let now_ms = self.now_ms();
         if let Some(turn) = self.turn_of(id) {
             turn.recorder.record_end(now_ms);
-            turn.recorder.record(|request| request.failure = Some(reason.into()));
+            turn.recorder.record(|request| request.failure = Some(text_of(reason)));
         }
     }
 
@@ -105,7 +106,7 @@ impl Core {
         let end_ms = self.now_ms();
         let start_ms = if requests.is_empty() { end_ms } else { start_ms };
         let took_ms = end_ms.saturating_sub(start_ms);
-        let log = self.log_level().filter(|level| *level != Durability::Stored).map(|level| level.word().into());
+        let log = self.log_level().filter(|level| *level != Durability::Stored).map(|level| text_of(level.word()));
         let record = TurnRecord { end, reason, start_ms, took_ms, requests, fillers, log, ..TurnRecord::default() };
         if let Some(mut entry) = self.manager.entry(&message) {
             let record = record.after(entry.metadata().turn());
