@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::folded::{Folded, Known};
+use super::folded::{Folded, Known, is_numeric};
 use super::language::WORDS;
 use super::tokens::CURRENCIES;
 use super::{LIMIT, WISH, moment};
@@ -50,7 +50,7 @@ impl Folded {
                 continue;
             }
             // A number means little without its slot.
-            let needs_slot = known.is_by_caller && known.value.contains(|c: char| c.is_numeric());
+            let needs_slot = known.is_by_caller && is_numeric(known.value);
             let is_part = |of: &str| !known.is_wish() && known.was.is_none() && holds(of, known.value);
             if chosen.iter().any(|(_, chosen, _)| is_part(chosen.value)) {
                 continue;
@@ -89,12 +89,13 @@ impl Folded {
 }
 
 /// Returns the rank of a value. Of two values with one rank, the shorter one leaves more room. An earlier value of the
-/// same thing ranks lower. A refusal or constraint may be long, a wish takes the room of many values.
+/// same thing ranks lower. A refusal, a constraint or a dictated number may be long, a wish takes the room of many values.
 fn rank(known: &Known<'_>, is_latest: bool) -> i64 {
     let length = known.value.len()
         / match known.slot {
             LIMIT => 30,
             WISH => 8,
+            _ if !known.value.contains(char::is_numeric) && is_numeric(known.value) => 30,
             _ => 10,
         };
     let earlier = if is_latest { 0 } else { EARLIER };

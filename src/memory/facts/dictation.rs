@@ -6,6 +6,7 @@ use super::tokens::Token;
 /// Joins words that stand for one letter or digit, and removes those that stand for none.
 pub(super) fn join(tokens: &mut Vec<Token<'_>>) {
     join_letters(tokens);
+    write_alphabet(tokens);
     join_repeated(tokens);
     remove_links(tokens);
     write_digits(tokens);
@@ -42,6 +43,40 @@ fn join_letters(tokens: &mut Vec<Token<'_>>) {
     remove(tokens, is_joined);
 }
 
+/// Writes the words of a spelling alphabet as letters, as in "Bravo Tango 9 Kilo": three of them, or two beside other
+/// pieces of a code.
+fn write_alphabet(tokens: &mut [Token<'_>]) {
+    let is_named = |token: &Token<'_>| WORDS.alphabet.contains(token.lower.as_str());
+    let is_other = |token: &Token<'_>| is_piece(token) || is_small_letter(token);
+    let mut start = 0;
+    while start < tokens.len() {
+        let length = run(tokens, start, |token| is_named(token) || is_other(token) || is_link(token));
+        let (before, after) = tokens.split_at_mut(start + length);
+        let code = before.get_mut(start..).unwrap_or_default();
+        // "Hotel India 4 nights".
+        let counts = code.last().is_some_and(|last| !last.ends_clause && !is_named(last))
+            && after.first().is_some_and(|next| next.text == next.lower && !WORDS.is_stopword(&next.lower));
+        // A month is one in "Lima November 4".
+        let named = code.iter().filter(|token| is_named(token) && !WORDS.months.contains(token.lower.as_str())).count();
+        let others = code.iter().filter(|token| is_other(token)).count();
+        if named > 2 || (named == 2 && others > usize::from(counts)) {
+            for token in code.iter_mut().filter(|token| is_named(token)) {
+                let first = token.text.chars().next().and_then(|first| LETTERS.find(first.to_ascii_uppercase()));
+                if let Some(text) = first.and_then(|at| LETTERS.get(at..at + 1)) {
+                    *token = Token { text, lower: text.to_lowercase(), is_dictated: true, ..token.clone() };
+                }
+            }
+        }
+        start += length.max(1);
+    }
+}
+
+/// Returns the length of a run of words in one sentence.
+fn run(tokens: &[Token<'_>], start: usize, is_part: impl Fn(&Token<'_>) -> bool) -> usize {
+    let rest = tokens.iter().skip(start).enumerate();
+    rest.take_while(|(at, token)| is_part(token) && (*at == 0 || !token.is_first)).count()
+}
+
 /// The digits, repeated.
 const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "777", "888", "999"];
 
@@ -66,18 +101,25 @@ fn join_repeated(tokens: &mut Vec<Token<'_>>) {
     remove(tokens, is_joined);
 }
 
-/// Removes words such as "then" and "dash" between the pieces of a code.
+/// Removes words such as "then" and "dash" between the pieces of a code, and writes "slash" as a sign.
 fn remove_links(tokens: &mut Vec<Token<'_>>) {
     let is_between = |at: usize| {
         let is_it =
             |at: Option<usize>, is_it: fn(&Token<'_>) -> bool| at.and_then(|at| tokens.get(at)).is_some_and(is_it);
         let follows = |token: &Token<'_>| is_piece(token) && !token.is_first;
-        is_it(Some(at), is_link) && is_it(at.checked_sub(1), is_piece) && is_it(Some(at + 1), follows)
+        (is_it(Some(at), is_link) || is_it(Some(at), is_slash))
+            && is_it(at.checked_sub(1), is_piece)
+            && is_it(Some(at + 1), follows)
     };
-    let is_removed: Vec<bool> = (0..tokens.len()).map(is_between).collect();
+    let mut is_removed: Vec<bool> = (0..tokens.len()).map(is_between).collect();
     for (token, _) in tokens.iter_mut().zip(is_removed.iter().skip(1)).filter(|(_, is_next_removed)| **is_next_removed)
     {
         token.ends_clause = false;
+    }
+    for (token, is_removed) in tokens.iter_mut().zip(&mut is_removed).filter(|(token, _)| is_slash(token)) {
+        if std::mem::take(is_removed) {
+            *token = Token { text: "/", lower: "/".to_owned(), ends_clause: false, is_dictated: true, ..token.clone() };
+        }
     }
     remove(tokens, is_removed);
 }
@@ -88,28 +130,42 @@ fn remove(tokens: &mut Vec<Token<'_>>, is_removed: Vec<bool>) {
     tokens.retain(|_| !is_removed.next().unwrap_or_default());
 }
 
-/// Writes the digits of "Z F A zero four" as digits, and letters that a transcript without capitals has in a code.
+/// Writes the digits of "Z F A zero four" as digits, and letters that a transcript without capitals has in a code. What
+/// "double" repeats is written twice.
 fn write_digits(tokens: &mut [Token<'_>]) {
     let mut start = 0;
     while start < tokens.len() {
-        let rest = tokens.get(start..).unwrap_or_default();
-        let goes_on = |(at, token): &(usize, &Token<'_>)| {
-            (is_piece(token) || is_small_letter(token)) && (*at == 0 || !token.is_first)
-        };
-        let length = rest.iter().enumerate().take_while(goes_on).count();
-        let run = tokens.get_mut(start..start + length).unwrap_or_default();
-        let count = |is_it: fn(&Token<'_>) -> bool| run.iter().filter(|token| is_it(token)).count();
+        let length = run(tokens, start, |token| is_piece(token) || is_small_letter(token));
+        let code = tokens.get_mut(start..start + length).unwrap_or_default();
+        let count = |is_it: fn(&Token<'_>) -> bool| code.iter().filter(|token| is_it(token)).count();
         let (capitals, small) = (count(is_capital), count(is_small_letter));
         if length > 2 && (capitals > 0 || (small > 0 && small + length > 5)) {
-            for token in run {
-                let digit = WORDS.number(&token.lower).and_then(|digit| DIGITS.get(digit as usize)?.get(..1));
-                if let Some(text) = digit.or_else(|| letter(token)) {
+            // From the end, so that a word that repeats finds what it repeats.
+            let mut next = None;
+            for token in code.iter_mut().rev() {
+                let times = WORDS.repeats(&token.lower);
+                next = match times {
+                    Some(times) => next.and_then(|next| repeated(next, times - 1)),
+                    None => digit(token).or_else(|| letter(token)),
+                };
+                if let Some(text) = next {
                     *token = Token { text, lower: text.to_lowercase(), is_dictated: true, ..token.clone() };
                 }
             }
         }
         start += length.max(1);
     }
+}
+
+/// Returns the digit that a word means.
+fn digit(token: &Token<'_>) -> Option<&'static str> {
+    WORDS.number(&token.lower).and_then(|digit| DIGITS.get(digit as usize)?.get(..1))
+}
+
+/// Returns a letter once, or a digit up to three times.
+fn repeated(piece: &'static str, times: usize) -> Option<&'static str> {
+    let digit = piece.parse::<usize>().ok().and_then(|digit| DIGITS.get(digit)?.get(..times));
+    digit.or(Some(piece).filter(|_| times == 1))
 }
 
 fn is_capital(token: &Token<'_>) -> bool {
@@ -136,6 +192,10 @@ fn is_piece(token: &Token<'_>) -> bool {
     let is_word =
         || WORDS.number(&token.lower).is_some_and(|digit| digit < 10) || WORDS.repeats(&token.lower).is_some();
     token.is_piece() || is_word()
+}
+
+fn is_slash(token: &Token<'_>) -> bool {
+    WORDS.slashes.contains(token.lower.as_str())
 }
 
 fn is_link(token: &Token<'_>) -> bool {

@@ -255,6 +255,15 @@ fn words(value: &str) -> usize {
     value.split(' ').count()
 }
 
+/// Returns whether a value has digits, or consists of numbers in words.
+pub(super) fn is_numeric(value: &str) -> bool {
+    let is_number = |word: &str| WORDS.is_number(word) || WORDS.repeats(word).is_some();
+    let lower = value.to_lowercase();
+    // "Vinte e três".
+    let mut words = lower.split([' ', '-']).filter(|word| word.len() > 2).peekable();
+    value.contains(char::is_numeric) || (words.peek().is_some() && words.all(is_number))
+}
+
 /// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.
 pub(super) fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
@@ -264,5 +273,5 @@ pub(super) fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
     let noun =
         lower.rsplit(' ').next().filter(|word| starts_with_number && !is_date && word.chars().all(char::is_alphabetic));
     let noun = noun.map(|noun| noun.trim_end_matches('s').to_owned());
-    (has(|c| c.is_numeric()), has(char::is_alphabetic), has(|c| c == '@' || c == '_'), is_date, noun)
+    (is_numeric(value), has(char::is_alphabetic), has(|c| c == '@' || c == '_'), is_date, noun)
 }

@@ -56,11 +56,28 @@ pub(super) struct Words {
     pub alternatives: HashSet<&'static str>,
     /// Phrases of a question whether the caller wants anything else.
     pub closings: Vec<Vec<&'static str>>,
+    /// Phrases with which a caller ends a call.
+    pub farewells: Vec<Vec<&'static str>>,
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
     /// Phrases between a letter and a word that begins with it: "P as in Peter".
     pub spelling: Vec<Vec<&'static str>>,
+    /// The words of spelling alphabets: "Bravo", "Berta".
+    pub alphabet: HashSet<&'static str>,
+    /// Words for a slash, which stays in a code: "77 slash B".
+    pub slashes: HashSet<&'static str>,
+    /// Abbreviations before a name: "Dr. Wu", "St. Clair".
+    pub titles: HashSet<&'static str>,
+    /// Articles of languages that capitalize all nouns.
+    pub articles: HashSet<&'static str>,
+    /// The ends of words for streets in these languages.
+    pub street_ends: HashSet<&'static str>,
+    /// Words before a value that is not the right one: "58, not 85".
+    pub negations: HashSet<&'static str>,
+    /// Words for the decimal sign, and phrases after a number: "and a half".
+    pub decimals: HashSet<&'static str>,
+    pub fractions: Vec<Vec<&'static str>>,
     /// Words between the pieces of a code: "4 0 0 then 7".
     pub links: HashSet<&'static str>,
     /// Words that repeat the digit after them: "double five".
@@ -186,6 +203,14 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         ignorance: phrases("ignorance"),
         wishes: phrases("wishes"),
         spelling: phrases("spelling"),
+        alphabet: set("alphabet"),
+        slashes: set("slashes"),
+        titles: set("titles"),
+        articles: set("articles"),
+        street_ends: set("street ends"),
+        negations: set("negations"),
+        decimals: set("decimals"),
+        fractions: phrases("fractions"),
         links: set("links"),
         before_hours: phrases("before hours"),
         hours: set("hours"),
@@ -199,6 +224,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         refusals: set("no"),
         alternatives: set("alternatives"),
         closings: phrases("closings"),
+        farewells: phrases("farewells"),
         mails: FILES.iter().map(|file| MailWords::of(file)).collect(),
         acronyms: set("acronyms"),
         values: values(),

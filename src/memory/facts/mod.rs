@@ -107,4 +107,6 @@ impl fmt::Debug for Fact {
 }
 
 #[cfg(test)]
+mod phone_tests;
+#[cfg(test)]
 mod tests;

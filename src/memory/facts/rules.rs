@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use slots::question;
 
+use super::folded::is_numeric;
 use super::language::{WORDS, ranges};
 use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
@@ -68,6 +69,9 @@ fn small(text: &[Token<'_>], earlier: &[&Message]) -> HashSet<String> {
 
 /// The number of words around one that the rules read, so that the time grows with the length of a text alone.
 const LONGEST: usize = 64;
+/// The maximum length of a value in characters, and of a number in words, such as an IBAN.
+const LONGEST_VALUE: usize = 60;
+const LONGEST_NUMBER: usize = 240;
 
 /// Returns whether a word can be what a number before it counts.
 fn is_noun(token: &Token<'_>) -> bool {
@@ -226,7 +230,16 @@ impl<'a> Finding<'a> {
         let nouns = if is_open && !is_amount { self.run(at + length, is_noun).min(2) } else { 0 };
         let unit =
             self.get(at + length).filter(|_| is_open).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
-        let nouns = if unit { 1 } else { nouns };
+        // "Twelve pounds forty".
+        let cents = at + length + 1;
+        let more = if unit && self.get(at + length).is_some_and(|token| !token.ends_clause) {
+            self.number_group(cents)
+        } else {
+            0
+        };
+        let has_noun = self.get(cents + more).is_some_and(is_noun)
+            && !self.get(cents + more - 1).is_some_and(|last| last.ends_clause);
+        let nouns = if unit { 1 + if has_noun { 0 } else { more } } else { nouns };
         let is_digit = self.get(at).is_some_and(|token| token.has_digit());
         // A house number with its street, or a postal code with its town.
         let street = self.run(at + length, |token| token.is_proper());
@@ -267,7 +280,8 @@ impl<'a> Finding<'a> {
 
     fn add_as(&mut self, slot: &str, at: usize, length: usize) -> usize {
         let words: Vec<&str> = self.tokens.iter().skip(at).take(length).map(|token| token.text).collect();
-        let value = one_line(&words.join(" "), 60);
+        let text = words.join(" ");
+        let value = one_line(&text, if is_numeric(&text) { LONGEST_NUMBER } else { LONGEST_VALUE });
         if !value.is_empty() {
             self.push(slot, value, at);
         }

@@ -27,7 +27,7 @@ fn searched(said: &[&str]) -> (MessagesManager<PlainMessage>, FactTable) {
     (manager, table)
 }
 
-fn text(said: &[&str]) -> String {
+pub(super) fn text(said: &[&str]) -> String {
     table(said).before(u32::MAX).text(10_000, |_| false).unwrap_or_default()
 }
 

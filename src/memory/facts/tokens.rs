@@ -27,7 +27,7 @@ const MARKS: &str = "*`\"“”„«»'‘’()[]{}<>#~|";
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found: Vec<Token<'_>> = Vec::new();
     for line in text.lines() {
-        let mut is_first = true;
+        let (mut is_first, mut follows_dot) = (true, false);
         for raw in line.split_whitespace().flat_map(split_brackets) {
             let is_mark = |c: char| MARKS.contains(c);
             let end = raw.trim_end_matches(is_mark);
@@ -52,6 +52,10 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
                 has_currency,
                 is_dictated: false,
             });
+            if is_first && follows_dot {
+                continue_name(&mut found);
+            }
+            follows_dot = end.ends_with('.') && !end.ends_with("..");
             is_first = end.trim_end_matches(is_mark).ends_with(['.', '!', '?', '…', ':']);
         }
         if let Some(last) = found.last_mut() {
@@ -61,6 +65,19 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     dictation::join(&mut found);
     join_days(&mut found);
     found
+}
+
+/// Notes that no sentence begins with the last word, if it continues a name: "Dr. Wu", "Mr. K. P. Jones".
+fn continue_name(found: &mut [Token<'_>]) {
+    let [before @ .., short, last] = found else { return };
+    let is_title =
+        |token: &Token<'_>| token.text.starts_with(char::is_uppercase) && WORDS.titles.contains(token.lower.as_str());
+    let follows_title =
+        before.last().is_some_and(|token| !token.ends_clause && (is_title(token) || token.is_initial()));
+    let is_short = is_title(short) || (short.is_initial() && follows_title);
+    if is_short && (last.is_capitalised() || last.is_initial()) {
+        (short.ends_clause, last.is_first) = (false, false);
+    }
 }
 
 /// Notes that no sentence ends between the day and the month of `24. Mai`.
@@ -120,6 +137,12 @@ impl Token<'_> {
     /// Returns whether the word has a form of names: letters that begin with one capital.
     pub fn is_proper(&self) -> bool {
         self.is_capitalised() && self.is_word()
+    }
+
+    /// Returns whether the word is one capital letter.
+    pub fn is_initial(&self) -> bool {
+        let mut chars = self.text.chars();
+        chars.next().is_some_and(char::is_uppercase) && chars.next().is_none()
     }
 
     /// Returns the number that the word means, in digits or in letters.

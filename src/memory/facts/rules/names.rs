@@ -27,7 +27,9 @@ impl Finding<'_> {
         // The caller may answer with a name alone. A single word of the assistant is one such as "Noted."
         let is_answer = self.tokens.len() == 1 && self.source == FactSource::Caller;
         // A word that also occurs in lower case is not a name.
-        let is_noun = run == 1 && !is_labelled && self.get(at).is_some_and(|token| self.small.contains(&token.lower));
+        let is_noun = run == 1
+            && !is_labelled
+            && (self.get(at).is_some_and(|token| self.small.contains(&token.lower)) || self.is_german_noun(at));
         let capitals = self.tokens.iter().skip(at).take(run).filter(|token| token.is_capitalised()).count();
         if is_noun || is_label || capitals > 4 || (is_first && run == 1 && !is_answer) {
             return if is_label { run } else { 0 };
@@ -35,18 +37,36 @@ impl Finding<'_> {
         self.add(at, run)
     }
 
-    /// Returns the length of a run of capitalized words, with a surname such as `da Silva` after two of them.
-    fn capitalised(&self, at: usize) -> usize {
-        let run = self.run(at, |token| token.is_proper());
-        let is_particle = |token: &Token<'_>| !token.ends_clause && WORDS.particles.contains(token.lower.as_str());
-        let ends = run > 0 && self.get(at + run - 1).is_some_and(|token| token.ends_clause);
-        let particles = if run == 2 && !ends { self.run(at + run, is_particle) } else { 0 };
-        let surname = if (1..=2).contains(&particles) {
-            self.run(at + run + particles, |token| token.is_proper()).min(1)
-        } else {
-            0
+    /// Returns whether a capitalized word follows an article in a language that capitalizes all nouns. A month is a value,
+    /// and a street.
+    fn is_german_noun(&self, at: usize) -> bool {
+        let is_value = |token: &Token<'_>| {
+            WORDS.months.contains(token.lower.as_str())
+                || WORDS.street_ends.iter().any(|end| token.lower.ends_with(end))
         };
-        if surname == 0 { run } else { run + particles + surname }
+        let before = at.checked_sub(1).and_then(|at| self.get(at));
+        before.is_some_and(|token| !token.ends_clause && WORDS.articles.contains(token.lower.as_str()))
+            && !self.get(at).is_some_and(is_value)
+            && !self.get(at + 1).is_some_and(Token::has_digit)
+            && self.capitalises_nouns()
+    }
+
+    /// Returns the length of a run of capitalized words and initials, with a surname such as `da Silva` after two of them.
+    fn capitalised(&self, at: usize) -> usize {
+        let run = self.run(at, |token| token.is_proper() || token.is_initial());
+        // "The flat is in Block B": a letter at the end is one of a code.
+        let initials = self.tokens.iter().skip(at).take(run).rev().take_while(|token| token.is_initial()).count();
+        let run = run - initials;
+        if run == 2 { run + self.surname(at + run) } else { run }
+    }
+
+    /// Returns the length of a surname with particles, such as `da Silva`, that continues a name.
+    fn surname(&self, at: usize) -> usize {
+        let is_particle = |token: &Token<'_>| !token.ends_clause && WORDS.particles.contains(token.lower.as_str());
+        let ends = at.checked_sub(1).and_then(|last| self.get(last)).is_none_or(|last| last.ends_clause);
+        let particles = if ends { 0 } else { self.run(at, is_particle) };
+        let names = self.get(at + particles).is_some_and(Token::is_proper);
+        if (1..=2).contains(&particles) && names { particles + 1 } else { 0 }
     }
 
     /// Adds the name after an introduction, in the case of the transcript.
@@ -58,8 +78,13 @@ impl Finding<'_> {
         if !self.get(at).is_some_and(Token::is_capitalised) {
             return self.lower_name(at, run.min(2));
         }
-        let capitals = self.run(at, |token| is_part(token) && token.is_capitalised());
-        if capitals == 0 { 0 } else { self.add_as("name", at, capitals.min(3)) }
+        let is_title = |token: &Token<'_>| token.is_capitalised() && WORDS.titles.contains(token.lower.as_str());
+        if self.get(at).is_some_and(is_title) {
+            return self.add_as("name", at, self.capitalised(at));
+        }
+        let capitals = self.run(at, |token| is_part(token) && token.is_capitalised()).min(3);
+        let name = if (1..=2).contains(&capitals) { capitals + self.surname(at + capitals) } else { capitals };
+        if capitals == 0 { 0 } else { self.add_as("name", at, name) }
     }
 
     /// Adds the first word or two after `name is`, in a transcript without capitals.

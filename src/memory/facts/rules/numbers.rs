@@ -1,7 +1,7 @@
 //! Numbers in words.
 
 use super::{Finding, LONGEST, is_noun};
-use crate::memory::facts::language::WORDS;
+use crate::memory::facts::language::{WORDS, begins_with};
 use crate::memory::facts::tokens::{Token, is_and};
 
 impl Finding<'_> {
@@ -51,7 +51,19 @@ impl Finding<'_> {
         {
             length += 1 + self.run(at + length + 1, is_number);
         }
-        length
+        length + self.decimals(at + length)
+    }
+
+    /// Returns the length of what follows a number up to `at`: "point five", "and a half".
+    pub(super) fn decimals(&self, at: usize) -> usize {
+        let is_open = at.checked_sub(1).and_then(|last| self.get(last)).is_some_and(|last| !last.ends_clause);
+        if !is_open {
+            return 0;
+        }
+        let fraction = begins_with(&WORDS.fractions, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
+        let is_sign = self.get(at).is_some_and(|t| !t.ends_clause && WORDS.decimals.contains(t.lower.as_str()));
+        let decimals = if is_sign { self.run(at + 1, is_number) } else { 0 };
+        if decimals > 0 { 1 + decimals } else { fraction }
     }
 }
 

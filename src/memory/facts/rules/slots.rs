@@ -19,7 +19,7 @@ impl Finding<'_> {
         if self.latest.0 != sentence {
             self.latest = (sentence, self.facts.len());
         }
-        if self.source == FactSource::Caller && self.is_rejected(at) {
+        if self.source == FactSource::Caller && (self.is_rejected(at) || self.is_negated(at, &fact)) {
             return self.push_rejected(fact);
         }
         // In German, any noun looks like a name. Two values after one correction do not replace each other.
@@ -58,7 +58,17 @@ impl Finding<'_> {
         })
     }
 
-    fn capitalises_nouns(&self) -> bool {
+    /// Returns whether the value at a word is not the right one, but the one directly before: "58, not 85".
+    fn is_negated(&self, at: usize, fact: &Fact) -> bool {
+        let (Some(last), Some(before)) = (self.facts.last(), at.checked_sub(2)) else { return false };
+        let [end, negation] = self.tokens.get(before..at).unwrap_or_default() else { return false };
+        !negation.ends_clause
+            && WORDS.negations.contains(negation.lower.as_str())
+            && last.value().ends_with(end.text)
+            && form(last.value()) == form(fact.value())
+    }
+
+    pub(super) fn capitalises_nouns(&self) -> bool {
         WORDS.capitalises_nouns(self.words.iter().map(String::as_str))
     }
 

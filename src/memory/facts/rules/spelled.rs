@@ -6,6 +6,9 @@ use crate::memory::facts::language::{MailWords, WORDS};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::message::{Message, Role, Text};
 
+/// The minimum length of a whole code, in characters, after which a question asks for another one.
+const LEAST_WHOLE: usize = 5;
+
 impl Finding<'_> {
     /// Adds a code that the caller spells here, or continues from their last words.
     pub(super) fn spelled(&mut self, earlier: &[&Message]) {
@@ -13,7 +16,10 @@ impl Finding<'_> {
         while at < self.tokens.len() {
             let spelled = self.spelled_from(at);
             let run = if spelled > 0 { spelled } else { self.run(at, |token| token.is_piece()) };
-            let continued = if at == 0 && run == self.tokens.len() { spelled_before(earlier) } else { None };
+            let is_all = at == 0 && run == self.tokens.len();
+            // "And the plate?" asks for another one.
+            let is_next = |before: &String| self.question.is_none() || before.len() < LEAST_WHOLE;
+            let continued = if is_all { spelled_before(earlier).filter(is_next) } else { None };
             if spelled > 0 || (run > 0 && continued.is_some()) {
                 let code: String = self.tokens.iter().skip(at).take(run).map(|token| token.text).collect();
                 let slot = Some(self.slot(at)).filter(|slot| !slot.is_empty());
@@ -45,6 +51,12 @@ impl Finding<'_> {
         let run = self.dictated(at);
         let single = self.tokens.iter().skip(at).take(run).filter(|token| token.is_spelled()).count();
         let is_dictated = single == run || (run >= 4 && 2 * single > run);
+        // "5 double 6".
+        let digits: usize = self.tokens.iter().skip(at).take(run).map(|token| token.text.len()).sum();
+        let has_repeat = self.tokens.iter().skip(at).take(run).any(|token| token.is_dictated);
+        if run == 2 && single == run && has_repeat && digits > 2 {
+            return run;
+        }
         if run >= 3 && (is_dictated || letters(run) + 2 >= run.min(4)) {
             return run;
         }
@@ -73,7 +85,8 @@ impl Finding<'_> {
     }
 
     fn spoken_mail_in(&self, words: &MailWords, at: usize) -> Option<usize> {
-        let is_open = |at: usize| self.get(at).filter(|token| !token.ends_clause);
+        // A comma is a pause: "anna, punto, rossi".
+        let is_open = |at: usize| self.get(at).filter(|_| self.get(at + 1).is_some_and(|next| !next.is_first));
         let is_at = |at: usize| is_open(at).is_some_and(|token| words.is_at(&token.lower));
         let is_dot = |at: usize| is_open(at).is_some_and(|token| words.is_dot(&token.lower));
         let is_sign = |at: usize| is_open(at).is_some_and(|token| words.is_sign(&token.lower)) || is_dot(at);
@@ -95,7 +108,11 @@ impl Finding<'_> {
             return None;
         }
         let end = at + name + 1 + parts(at + name + 1);
-        is_dot(end.saturating_sub(2)).then_some(end - at)
+        // "I am at home, dot com".
+        let pauses =
+            |from: usize, length: usize| self.tokens.iter().skip(from).take(length).any(|token| token.ends_clause);
+        let is_one = !pauses(at, end - at - 1) || pauses(at + name - 1, 2);
+        (is_one && is_dot(end.saturating_sub(2))).then_some(end - at)
     }
 }
 

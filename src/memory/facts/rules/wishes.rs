@@ -38,6 +38,10 @@ impl Finding<'_> {
             let is_answer = || words.len() == 2 && words.last().is_some_and(asked_for);
             let is_clause = words.len() >= LEAST_CLAUSE || is_answer();
             let says = |phrases| is_clause && after(phrases, &words).next().is_some();
+            // "No, that's all, bye" refuses nothing.
+            if without(&WORDS.farewells, &words).iter().all(|word| WORDS.is_stopword(word)) {
+                continue;
+            }
             let has_limit = says(&WORDS.limits);
             let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_some();
             let slot = match has_limit && limits_anyway() {
