@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::{ExchangeError, Problem};
 use super::node::{Node, position};
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::clock::{Clock, IdSource, Sources};
 
 /// The clock, the ids and the size limit of an import.
 ///
@@ -62,6 +62,7 @@ impl ImportOptions {
 
 impl Default for ImportOptions {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), max_bytes: 64 * 1024 * 1024 }
+        let system = Sources::system();
+        Self { clock: system.clock.clone(), ids: system.ids.clone(), max_bytes: 64 * 1024 * 1024 }
     }
 }

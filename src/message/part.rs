@@ -40,7 +40,7 @@ pub(crate) struct PartData {
     pub measured: Rarely<Measured>,
 }
 
-/// What a service may measure of a part.
+/// The data that a service can measure for a part.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
     /// If the message has one part, its metadata has them instead.

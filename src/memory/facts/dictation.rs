@@ -36,7 +36,7 @@ fn join_letters(tokens: &mut Vec<Token<'_>>) {
         let goes_on = next.is_some_and(|next| is_spelled || is_piece(next) || is_link(next));
         let ends_clause = !goes_on && tokens.get(*end).is_some_and(|token| token.ends_clause);
         if let Some(token) = tokens.get_mut(*at) {
-            *token = Token { text, lower: text.to_lowercase(), ends_clause, is_dictated: true, ..token.clone() };
+            (*token, token.ends_clause) = (token.dictated(text), ends_clause);
         }
         is_joined.get_mut(at + 1..=*end).unwrap_or_default().fill(true);
     }
@@ -61,9 +61,8 @@ fn write_alphabet(tokens: &mut [Token<'_>]) {
         let others = code.iter().filter(|token| is_other(token)).count();
         if named > 2 || (named == 2 && others > usize::from(counts)) {
             for token in code.iter_mut().filter(|token| is_named(token)) {
-                let first = token.text.chars().next().and_then(|first| LETTERS.find(first.to_ascii_uppercase()));
-                if let Some(text) = first.and_then(|at| LETTERS.get(at..at + 1)) {
-                    *token = Token { text, lower: text.to_lowercase(), is_dictated: true, ..token.clone() };
+                if let Some(text) = token.text.chars().next().and_then(capital) {
+                    *token = token.dictated(text);
                 }
             }
         }
@@ -91,11 +90,11 @@ fn join_repeated(tokens: &mut Vec<Token<'_>>) {
             next.lower.parse().ok().or_else(|| {
                 WORDS.number(&next.lower).filter(|_| is_digits(at.checked_sub(1)) || is_digits(Some(at + 2)))
             });
-        let Some(text) = digit.and_then(|digit| DIGITS.get(digit as usize)?.get(..times)) else { continue };
+        let Some(text) = digit.and_then(|digit| repeated_digit(digit, times)) else { continue };
         let ends_clause = next.ends_clause;
         is_joined.get_mut(at + 1).into_iter().for_each(|is_joined| *is_joined = true);
         if let Some(token) = tokens.get_mut(at) {
-            *token = Token { text, lower: text.to_owned(), ends_clause, is_dictated: true, ..token.clone() };
+            (*token, token.ends_clause) = (token.dictated(text), ends_clause);
         }
     }
     remove(tokens, is_joined);
@@ -118,7 +117,7 @@ fn remove_links(tokens: &mut Vec<Token<'_>>) {
     }
     for (token, is_removed) in tokens.iter_mut().zip(&mut is_removed).filter(|(token, _)| is_slash(token)) {
         if std::mem::take(is_removed) {
-            *token = Token { text: "/", lower: "/".to_owned(), ends_clause: false, is_dictated: true, ..token.clone() };
+            (*token, token.ends_clause) = (token.dictated("/"), false);
         }
     }
     remove(tokens, is_removed);
@@ -149,7 +148,7 @@ fn write_digits(tokens: &mut [Token<'_>]) {
                     None => digit(token).or_else(|| letter(token)),
                 };
                 if let Some(text) = next {
-                    *token = Token { text, lower: text.to_lowercase(), is_dictated: true, ..token.clone() };
+                    *token = token.dictated(text);
                 }
             }
         }
@@ -159,13 +158,17 @@ fn write_digits(tokens: &mut [Token<'_>]) {
 
 /// Returns the digit that a word means.
 fn digit(token: &Token<'_>) -> Option<&'static str> {
-    WORDS.number(&token.lower).and_then(|digit| DIGITS.get(digit as usize)?.get(..1))
+    WORDS.number(&token.lower).and_then(|digit| repeated_digit(digit, 1))
 }
 
 /// Returns a letter once, or a digit up to three times.
 fn repeated(piece: &'static str, times: usize) -> Option<&'static str> {
-    let digit = piece.parse::<usize>().ok().and_then(|digit| DIGITS.get(digit)?.get(..times));
-    digit.or(Some(piece).filter(|_| times == 1))
+    let digits = piece.parse().ok().and_then(|digit| repeated_digit(digit, times));
+    digits.or(Some(piece).filter(|_| times == 1))
+}
+
+fn repeated_digit(digit: u32, times: usize) -> Option<&'static str> {
+    DIGITS.get(digit as usize)?.get(..times)
 }
 
 fn is_capital(token: &Token<'_>) -> bool {
@@ -179,7 +182,11 @@ fn is_small_letter(token: &Token<'_>) -> bool {
 
 /// Returns a word of one letter as a capital.
 fn letter(token: &Token<'_>) -> Option<&'static str> {
-    let at = LETTERS.find(token.text.to_ascii_uppercase().as_str()).filter(|_| token.text.len() == 1)?;
+    token.text.chars().next().filter(|_| token.text.len() == 1).and_then(capital)
+}
+
+fn capital(letter: char) -> Option<&'static str> {
+    let at = LETTERS.find(letter.to_ascii_uppercase())?;
     LETTERS.get(at..at + 1)
 }
 

@@ -69,7 +69,7 @@ pub(super) struct Words {
     pub slashes: HashSet<&'static str>,
     /// Abbreviations before a name: "Dr. Wu", "St. Clair".
     pub titles: HashSet<&'static str>,
-    /// Articles of languages that capitalize all nouns.
+    /// Articles and other words before a noun, in languages that capitalize all nouns.
     pub articles: HashSet<&'static str>,
     /// The ends of words for streets in these languages.
     pub street_ends: HashSet<&'static str>,

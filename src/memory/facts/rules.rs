@@ -147,6 +147,11 @@ impl<'a> Finding<'a> {
         self.tokens.get(at)
     }
 
+    /// Returns whether the clause of the word before `at` continues there.
+    fn is_open_before(&self, at: usize) -> bool {
+        at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| !before.ends_clause)
+    }
+
     /// Adds the value that begins at a word. Returns the number of its words, or 0 if there is none.
     fn value(&mut self, at: usize) -> usize {
         let Some(token) = self.get(at) else { return 0 };
@@ -230,16 +235,7 @@ impl<'a> Finding<'a> {
         let nouns = if is_open && !is_amount { self.run(at + length, is_noun).min(2) } else { 0 };
         let unit =
             self.get(at + length).filter(|_| is_open).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
-        // "Twelve pounds forty".
-        let cents = at + length + 1;
-        let more = if unit && self.get(at + length).is_some_and(|token| !token.ends_clause) {
-            self.number_group(cents)
-        } else {
-            0
-        };
-        let has_noun = self.get(cents + more).is_some_and(is_noun)
-            && !self.get(cents + more - 1).is_some_and(|last| last.ends_clause);
-        let nouns = if unit { 1 + if has_noun { 0 } else { more } } else { nouns };
+        let nouns = if unit { 1 + self.cents(at + length + 1) } else { nouns };
         let is_digit = self.get(at).is_some_and(|token| token.has_digit());
         // A house number with its street, or a postal code with its town.
         let street = self.run(at + length, |token| token.is_proper());

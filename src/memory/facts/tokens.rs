@@ -70,11 +70,9 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 /// Notes that no sentence begins with the last word, if it continues a name: "Dr. Wu", "Mr. K. P. Jones".
 fn continue_name(found: &mut [Token<'_>]) {
     let [before @ .., short, last] = found else { return };
-    let is_title =
-        |token: &Token<'_>| token.text.starts_with(char::is_uppercase) && WORDS.titles.contains(token.lower.as_str());
     let follows_title =
-        before.last().is_some_and(|token| !token.ends_clause && (is_title(token) || token.is_initial()));
-    let is_short = is_title(short) || (short.is_initial() && follows_title);
+        before.last().is_some_and(|token| !token.ends_clause && (token.is_title() || token.is_initial()));
+    let is_short = short.is_title() || (short.is_initial() && follows_title);
     if is_short && (last.is_capitalised() || last.is_initial()) {
         (short.ends_clause, last.is_first) = (false, false);
     }
@@ -109,7 +107,12 @@ fn split_brackets(word: &str) -> impl Iterator<Item = &str> {
     [before, after].into_iter().filter(|part| !part.is_empty())
 }
 
-impl Token<'_> {
+impl<'a> Token<'a> {
+    /// Returns the word as the letters or digits that it stands for.
+    pub fn dictated(&self, text: &'a str) -> Self {
+        Self { text, lower: text.to_lowercase(), is_dictated: true, ..self.clone() }
+    }
+
     pub fn has_digit(&self) -> bool {
         self.text.contains(|c: char| c.is_numeric())
     }
@@ -137,6 +140,11 @@ impl Token<'_> {
     /// Returns whether the word has a form of names: letters that begin with one capital.
     pub fn is_proper(&self) -> bool {
         self.is_capitalised() && self.is_word()
+    }
+
+    /// Returns whether the word is an abbreviation before a name, such as `Dr` or `St`.
+    pub fn is_title(&self) -> bool {
+        self.text.starts_with(char::is_uppercase) && WORDS.titles.contains(self.lower.as_str())
     }
 
     /// Returns whether the word is one capital letter.

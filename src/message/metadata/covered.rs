@@ -1,9 +1,9 @@
-//! What a summary covers.
+//! The messages that a summary covers.
 
 use super::{Empty, Metadata};
 use crate::message::MessageId;
 
-/// What a summary covers, besides what its position tells.
+/// The first message that a summary covers, and the summary before it. The last one follows from its position.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Covered {
     from: Option<u32>,

@@ -21,12 +21,12 @@ impl Metadata {
         self.more.as_ref().map_or(&[], |more| &more.parts.later)
     }
 
-    /// What was measured of the first part. A message that was never merged has its times elsewhere.
+    /// Returns the times and confidence of the first part. A message that was never merged has its times elsewhere.
     pub(crate) fn first_measured(&self) -> Option<&Measured> {
         Some(&self.more.as_ref()?.parts.first)
     }
 
-    /// Returns whether there is more to tell of the parts than what the message has itself.
+    /// Returns whether the parts have data that the message lacks.
     pub(in crate::message) fn has_parts(&self) -> bool {
         let is_known = self.more.as_ref().is_some_and(|more| *more.parts != *Parts::EMPTY);
         is_known || self.unknown().is_some_and(|unknown| !unknown.parts.is_empty())
@@ -47,7 +47,7 @@ impl Metadata {
         if self.later_parts().is_empty() { None } else { self.more().parts.later.last_mut() }
     }
 
-    /// What was measured of the last part.
+    /// Returns the times and confidence of the last part, mutable.
     pub(crate) fn last_measured(&mut self) -> &mut Rarely<Measured> {
         let Parts { first, later } = &mut *self.more().parts;
         later.last_mut().map_or(first, |part| &mut part.measured)

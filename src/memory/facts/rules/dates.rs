@@ -53,27 +53,26 @@ impl Finding<'_> {
     /// `huit heures et demie`, `nueve y media`, `nove e vinte`.
     pub(super) fn clock(&self, at: usize) -> Option<usize> {
         let phrase = |phrases, at: usize| begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
-        let is_open = |at: usize| at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|token| !token.ends_clause);
         let before = phrase(&WORDS.before_hours, at);
         let hour = at + before;
         self.get(hour).and_then(Token::number).filter(|hour| (1..=24).contains(hour))?;
         let mut end = hour + 1;
         let names_hours = |token: &Token<'_>| WORDS.hours.contains(token.lower.as_str());
-        let has_hours = is_open(end) && self.get(end).is_some_and(names_hours);
+        let has_hours = self.is_open_before(end) && self.get(end).is_some_and(names_hours);
         end += usize::from(has_hours);
-        let after = if is_open(end) { phrase(&WORDS.after_hours, end) } else { 0 };
+        let after = if self.is_open_before(end) { phrase(&WORDS.after_hours, end) } else { 0 };
         if after > 0 {
             return Some(end + after - at);
         }
         // "Nove e vinte" is a time, "cinco e dez euros" are two amounts.
         let is_worded = |at: usize| self.get(at).is_some_and(Token::is_word);
-        let has_and = is_open(end) && self.get(end).is_some_and(is_and);
+        let has_and = self.is_open_before(end) && self.get(end).is_some_and(is_and);
         let minutes = end + usize::from(has_and);
-        let names_unit = is_open(minutes + 1)
+        let names_unit = self.is_open_before(minutes + 1)
             && self.get(minutes + 1).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
         let is_pair = has_and && is_worded(hour) && is_worded(minutes) && !names_unit;
         let are_minutes = |minutes: u32| minutes < 60 && (has_hours || minutes.is_multiple_of(5));
-        let may_follow = is_open(minutes) && (is_pair || has_hours);
+        let may_follow = self.is_open_before(minutes) && (is_pair || has_hours);
         if may_follow && self.get(minutes).and_then(Token::number).is_some_and(are_minutes) {
             return Some(minutes + 1 - at);
         }

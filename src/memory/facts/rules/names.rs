@@ -45,7 +45,8 @@ impl Finding<'_> {
                 || WORDS.street_ends.iter().any(|end| token.lower.ends_with(end))
         };
         let before = at.checked_sub(1).and_then(|at| self.get(at));
-        before.is_some_and(|token| !token.ends_clause && WORDS.articles.contains(token.lower.as_str()))
+        self.is_open_before(at)
+            && before.is_some_and(|token| WORDS.articles.contains(token.lower.as_str()))
             && !self.get(at).is_some_and(is_value)
             && !self.get(at + 1).is_some_and(Token::has_digit)
             && self.capitalises_nouns()
@@ -63,8 +64,7 @@ impl Finding<'_> {
     /// Returns the length of a surname with particles, such as `da Silva`, that continues a name.
     fn surname(&self, at: usize) -> usize {
         let is_particle = |token: &Token<'_>| !token.ends_clause && WORDS.particles.contains(token.lower.as_str());
-        let ends = at.checked_sub(1).and_then(|last| self.get(last)).is_none_or(|last| last.ends_clause);
-        let particles = if ends { 0 } else { self.run(at, is_particle) };
+        let particles = if self.is_open_before(at) { self.run(at, is_particle) } else { 0 };
         let names = self.get(at + particles).is_some_and(Token::is_proper);
         if (1..=2).contains(&particles) && names { particles + 1 } else { 0 }
     }
@@ -78,8 +78,7 @@ impl Finding<'_> {
         if !self.get(at).is_some_and(Token::is_capitalised) {
             return self.lower_name(at, run.min(2));
         }
-        let is_title = |token: &Token<'_>| token.is_capitalised() && WORDS.titles.contains(token.lower.as_str());
-        if self.get(at).is_some_and(is_title) {
+        if self.get(at).is_some_and(Token::is_title) {
             return self.add_as("name", at, self.capitalised(at));
         }
         let capitals = self.run(at, |token| is_part(token) && token.is_capitalised()).min(3);

@@ -54,15 +54,22 @@ impl Finding<'_> {
         length + self.decimals(at + length)
     }
 
+    /// Returns the length of the number that follows the unit before `at`: "twelve pounds forty". One with a noun of its
+    /// own is another number.
+    pub(super) fn cents(&self, at: usize) -> usize {
+        let length = if self.is_open_before(at) { self.number_group(at) } else { 0 };
+        let has_noun = self.is_open_before(at + length) && self.get(at + length).is_some_and(is_noun);
+        if has_noun { 0 } else { length }
+    }
+
     /// Returns the length of what follows a number up to `at`: "point five", "and a half".
-    pub(super) fn decimals(&self, at: usize) -> usize {
-        let is_open = at.checked_sub(1).and_then(|last| self.get(last)).is_some_and(|last| !last.ends_clause);
-        if !is_open {
+    fn decimals(&self, at: usize) -> usize {
+        if !self.is_open_before(at) {
             return 0;
         }
         let fraction = begins_with(&WORDS.fractions, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
-        let is_sign = self.get(at).is_some_and(|t| !t.ends_clause && WORDS.decimals.contains(t.lower.as_str()));
-        let decimals = if is_sign { self.run(at + 1, is_number) } else { 0 };
+        let is_sign = self.get(at).is_some_and(|sign| WORDS.decimals.contains(sign.lower.as_str()));
+        let decimals = if is_sign && self.is_open_before(at + 1) { self.run(at + 1, is_number) } else { 0 };
         if decimals > 0 { 1 + decimals } else { fraction }
     }
 }

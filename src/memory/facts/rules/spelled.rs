@@ -53,8 +53,7 @@ impl Finding<'_> {
         let is_dictated = single == run || (run >= 4 && 2 * single > run);
         // "5 double 6".
         let digits: usize = self.tokens.iter().skip(at).take(run).map(|token| token.text.len()).sum();
-        let has_repeat = self.tokens.iter().skip(at).take(run).any(|token| token.is_dictated);
-        if run == 2 && single == run && has_repeat && digits > 2 {
+        if run == 2 && single == run && digits > 2 {
             return run;
         }
         if run >= 3 && (is_dictated || letters(run) + 2 >= run.min(4)) {
