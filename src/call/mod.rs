@@ -82,7 +82,7 @@
 //! | | the speech is open, or was heard by estimate | the report replaces the estimate |
 //! | | a more exact report came before, or the speech is finished | ignored: superseded |
 //! | any of the three | the next turn has begun, or a summary covers the message | the same; the message is logged again |
-//! | | an unknown speech, or one older than the last 64 | ignored: unknown speech |
+//! | | an unknown speech, one older than the last 64, or one older than the last 2 that was played to its end | ignored: unknown speech |
 //! | any with a time | the time is in seconds: from 100 million to below 100 billion | ignored: in seconds; `caller_said` returns an error |
 //! | `tool_result` | the reply waits for it | added; the model is asked again after the last result |
 //! | | after a barge-in | added; the next request has it, and its outcome counts as not yet reported |

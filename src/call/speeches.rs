@@ -23,8 +23,11 @@ pub(super) struct Speeches {
 
 /// The maximum number of speeches kept. Reports about older ones are ignored.
 const MAX_KEPT: usize = 64;
-/// The number of latest speeches about which a late report is likely.
+/// The number of latest speeches about which a late report is likely, unless they were played to their end.
 const LATEST: usize = 8;
+/// The number of latest speeches that are kept although they were played to their end. The next speech may share a
+/// message with them.
+const LAST: usize = 2;
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -33,10 +36,10 @@ impl Speeches {
         Self { kept: VecDeque::new(), rate: Rate::new(default_bytes_per_s), player: Skew::default() }
     }
 
-    /// Adds an open speech. Forgets the oldest ones that were played to their end, except the latest.
+    /// Adds an open speech. Forgets the oldest ones that were played to their end, except the last two.
     pub fn begin(&mut self, id: SpeechId) {
         let is_finished = |speech: &Speech| speech.phase == Phase::Finished;
-        while self.kept.len() == MAX_KEPT || (self.kept.len() >= LATEST && self.kept.front().is_some_and(is_finished)) {
+        while self.kept.len() == MAX_KEPT || (self.kept.len() > LAST && self.kept.front().is_some_and(is_finished)) {
             self.kept.pop_front();
         }
         self.kept.push_back(Speech {
@@ -72,7 +75,7 @@ impl Speeches {
 
     /// Forgets the speeches whose messages have left memory, except the last two.
     pub fn forget_released(&mut self, manager: &Manager) {
-        let last_two = self.kept.len().saturating_sub(2);
+        let last_two = self.kept.len().saturating_sub(LAST);
         let is_left = |speech: &Speech| speech.parts.iter().all(|part| manager.newest_from(part.message).is_none());
         let left = self.kept.iter().take(last_two).take_while(|speech| is_left(speech)).count();
         self.kept.drain(..left);

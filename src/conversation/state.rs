@@ -189,7 +189,7 @@ impl Conversation {
     /// dropped.
     pub(super) fn observe_level(&self, writer: &CallWriter) {
         let (Ok(runtime), true) = (Handle::try_current(), self.state().observer.is_some()) else { return };
-        let (mut level, conversation) = (writer.level(), self.downgrade());
+        let (mut level, conversation) = (writer.level_changes(), self.downgrade());
         runtime.spawn(async move {
             while level.changed().await.is_ok() {
                 let durability = *level.borrow_and_update();

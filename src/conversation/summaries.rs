@@ -115,7 +115,7 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
             && let Some(id) = core.manager.last_summary().map(|summary| summary.id())
             && let Some(mut entry) = core.manager.entry(&id)
         {
-            let mut request = RequestRecord { took_ms: Some(after_ms.into()), ..RequestRecord::default() };
+            let mut request = RequestRecord { took_ms: i64::from(after_ms).into(), ..RequestRecord::default() };
             usage.record(&mut request);
             entry.set_request(request);
         }

@@ -2,6 +2,7 @@
 //!
 //! This module contains the rules about a single message. It does not know conversations, providers or databases.
 
+mod amount;
 mod confidence;
 mod content;
 mod decision;
@@ -29,6 +30,7 @@ mod wrapper;
 use std::borrow::Cow;
 use std::fmt;
 
+pub(crate) use amount::Amount;
 pub(crate) use confidence::Confidence;
 pub(crate) use content::Outcome;
 pub use content::{

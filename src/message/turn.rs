@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Empty, Rarely, Text, Value};
+use super::{Amount, Empty, Rarely, Text, Value};
 
 /// A record of one turn of the assistant: the requests to the model, their times and tokens, and the end of the turn.
 ///
@@ -73,20 +73,24 @@ pub(crate) struct RequestRecord {
     #[serde(default, skip_serializing_if = "is_default")]
     pub after_ms: i64,
     /// The time from the request to the first token, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_token_ms: Option<i64>,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
+    pub first_token_ms: Amount,
     /// The time from the request to the end of the answer or the failure, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub took_ms: Option<i64>,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
+    pub took_ms: Amount,
     /// The reason if there was no answer, such as `timeout` or `throttled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Text>,
     /// All tokens of the input, including cached ones, if the model reported them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<u64>,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
+    pub input: Amount,
     /// The tokens of the answer, if the model reported them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<u64>,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
+    pub output: Amount,
     /// The tokens of the input that were read from the provider's cache.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_read: u64,

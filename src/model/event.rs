@@ -83,7 +83,7 @@ pub struct Usage {
 impl Usage {
     /// Sets the tokens of a request's record.
     pub(crate) fn record(self, request: &mut RequestRecord) {
-        (request.input, request.output) = (Some(self.input_tokens), Some(self.output_tokens));
+        (request.input, request.output) = (self.input_tokens.into(), self.output_tokens.into());
         (request.cache_read, request.cache_write) = (self.cache_read_tokens, self.cache_write_tokens);
     }
 }

@@ -1,6 +1,6 @@
 //! [`Inference`]: the settings with which a model generates.
 
-use crate::message::{Map, Text};
+use crate::message::{Empty, Map, Text};
 
 /// The inference settings of a request. A field that is not set takes the adapter's default, or else the model's own.
 ///
@@ -25,6 +25,16 @@ pub struct Inference {
     pub stop_sequences: Vec<Text>,
     /// The model's own fields, such as `top_k` of Claude: Converse's `additionalModelRequestFields`.
     pub model_fields: Map,
+}
+
+impl Empty for Inference {
+    const EMPTY: &'static Self = &Self {
+        temperature: None,
+        top_p: None,
+        max_tokens: None,
+        stop_sequences: Vec::new(),
+        model_fields: Map::empty(),
+    };
 }
 
 impl Inference {

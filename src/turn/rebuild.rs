@@ -7,7 +7,7 @@ use crate::message::{
     Content, Message, MessageWrapper, PlainMessage, RequestRecord, Text, ToolCall, ToolName, ToolResult, TurnRecord,
     Value,
 };
-use crate::model::{ModelRequest, NoResult, Tool, ToolSpec};
+use crate::model::{Inference, ModelRequest, NoResult, Tool, ToolSpec};
 
 /// Rebuilds the request that was sent at `asked_ms`, in milliseconds since the Unix epoch. Returns it, and whether its prompt
 /// has the hash of the one that was sent, if the log has that hash. Returns `None` if no request was sent at that time.
@@ -37,7 +37,7 @@ pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Opti
         let Some((mut request, _)) = core.prompt() else { continue };
         let hash = request.prompt_fingerprint();
         let is_same = sent.prompt_hash.as_ref().map(|sent| hash.starts_with(sent.as_str()));
-        (request.tools, request.inference) = (setup.tools.specs(), setup.inference.clone());
+        (request.tools, request.inference) = (setup.tools.specs(), Inference::clone(&setup.inference));
         if is_same != Some(false) {
             return Some((request, is_same));
         }

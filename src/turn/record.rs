@@ -47,21 +47,23 @@ impl Recorder {
 
     /// Returns the tokens of the last answer, if the model reported them.
     pub fn last_output(&self) -> Option<u32> {
-        self.requests.last().and_then(|request| request.output).and_then(|output| u32::try_from(output).ok())
+        self.requests.last().and_then(|request| request.output.get()).and_then(|output| u32::try_from(output).ok())
     }
 
     /// Records the first token, unless one was recorded.
     pub fn record_first_token(&mut self, at_ms: i64) {
         let start_ms = self.start_ms;
         self.record(|request| {
-            request.first_token_ms = request.first_token_ms.or(Some(request.since_asked(start_ms, at_ms)));
+            if request.first_token_ms.is_unknown() {
+                request.first_token_ms = request.since_asked(start_ms, at_ms).into();
+            }
         });
     }
 
     /// Records that the answer to the last request has ended, or that the request has failed.
     pub fn record_end(&mut self, at_ms: i64) {
         let start_ms = self.start_ms;
-        self.record(|request| request.took_ms = Some(request.since_asked(start_ms, at_ms)));
+        self.record(|request| request.took_ms = request.since_asked(start_ms, at_ms).into());
     }
 }
 
@@ -117,7 +119,7 @@ impl Core {
 
     /// Returns how durable the changes until now are, if the conversation is logged.
     pub(crate) fn log_level(&self) -> Option<Durability> {
-        Some(*self.writer.as_ref()?.level().borrow())
+        Some(self.writer.as_ref()?.level())
     }
 
     /// Records the tokens of a request. They often arrive after the turn has ended.

@@ -7,7 +7,7 @@ use super::setup::Setup;
 use super::spans;
 use crate::memory::{ExtractiveSummarizer, LATE_RESULT, TOOL_RULE};
 use crate::message::{Message, MessageWrapper, PLACEHOLDER, Position, RequestRecord, Role, Text, ToolCallId, is_blank};
-use crate::model::{ModelRequest, Usage};
+use crate::model::{Inference, ModelRequest, Usage};
 use crate::policy::Tokens;
 
 /// A request that is ready to be sent.
@@ -32,7 +32,7 @@ impl Core {
         if offers_tools {
             request.tools = setup.tools.specs();
         }
-        request.inference = setup.inference.clone();
+        request.inference = Inference::clone(&setup.inference);
         let turn = self.turn_of(id)?;
         if std::mem::take(&mut turn.needs_room) {
             // The adapter may have a limit of its own, so the number of tokens at which the answer was cut off is the

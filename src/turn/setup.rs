@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::contents::ContentStore;
 use crate::memory::FactFinder;
-use crate::message::{Text, ToolName};
+use crate::message::{Rarely, Text, ToolName};
 use crate::model::{Inference, Model, Tool, ToolSpec};
 use crate::policy::Tokens;
 
@@ -16,7 +16,7 @@ pub(crate) struct Setup {
     /// The model and the service's name for it.
     pub model: Option<(Text, Arc<dyn Model>)>,
     pub tools: Tools,
-    pub inference: Inference,
+    pub inference: Rarely<Inference>,
     /// The deadline for the first words of a turn. It excludes the time of tools, which have their own deadlines.
     pub first_token_timeout: Duration,
     /// The maximum pause between two events after the first words.

@@ -25,7 +25,7 @@ impl Config {
                 &other.tools,
             )?,
             removed_tools: [self.removed_tools, other.removed_tools].concat(),
-            inference: join_inference(self.inference, other.inference)?,
+            inference: join_inference(&self.inference, &other.inference)?.into(),
             first_token_timeout: same_timeout(
                 self.first_token_timeout,
                 other.first_token_timeout,
@@ -70,7 +70,7 @@ impl Config {
             model,
             tools: self.tools.all().iter().cloned().fold(tools, |tools, tool| tools.with(tool)),
             removed_tools: Vec::new(),
-            inference: self.inference.or(&base.inference),
+            inference: Inference::clone(&self.inference).or(&base.inference).into(),
             first_token_timeout: self.first_token_timeout.or(base.first_token_timeout),
             event_timeout: self.event_timeout.or(base.event_timeout),
             turn_timeout: self.turn_timeout.or(base.turn_timeout),
@@ -122,9 +122,9 @@ fn join_tools(tools: Tools, more: &Tools) -> Result<Tools, ConfigError> {
     })
 }
 
-fn join_inference(one: Inference, other: Inference) -> Result<Inference, ConfigError> {
-    let listed = |texts: Vec<Text>| Some(texts).filter(|texts| !texts.is_empty());
-    let stop_sequences = same(listed(one.stop_sequences), listed(other.stop_sequences), STOP_SEQUENCES)?;
+fn join_inference(one: &Inference, other: &Inference) -> Result<Inference, ConfigError> {
+    let listed = |texts: &Vec<Text>| Some(texts.clone()).filter(|texts| !texts.is_empty());
+    let stop_sequences = same(listed(&one.stop_sequences), listed(&other.stop_sequences), STOP_SEQUENCES)?;
     let fields = &one.model_fields;
     if other.model_fields.iter().any(|(key, value)| fields.get(key).is_some_and(|known| known != value)) {
         return Err(ConfigError::Contradiction { key: MODEL_FIELDS });
@@ -134,6 +134,6 @@ fn join_inference(one: Inference, other: Inference) -> Result<Inference, ConfigE
         top_p: same(one.top_p, other.top_p, TOP_P)?,
         max_tokens: same(one.max_tokens, other.max_tokens, MAX_TOKENS)?,
         stop_sequences: stop_sequences.unwrap_or_default(),
-        model_fields: other.model_fields.or(&one.model_fields),
+        model_fields: other.model_fields.clone().or(&one.model_fields),
     })
 }

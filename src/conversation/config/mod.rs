@@ -17,7 +17,7 @@ pub use models::Models;
 
 use crate::contents::ContentStore;
 use crate::memory::{ExtractiveSummarizer, FactFinder, RuleFactFinder};
-use crate::message::{Text, ToolName};
+use crate::message::{Rarely, Text, ToolName};
 use crate::model::{Inference, Summarizer, Tool};
 use crate::policy::{Policy, Tokens};
 use crate::turn::{Setup, Tools};
@@ -51,7 +51,7 @@ pub struct Config {
     tools: Tools,
     /// The tools that a prompt removes from the conversation's configuration.
     removed_tools: Vec<ToolName>,
-    inference: Inference,
+    inference: Rarely<Inference>,
     first_token_timeout: Option<Duration>,
     event_timeout: Option<Duration>,
     turn_timeout: Option<Duration>,
@@ -106,7 +106,7 @@ impl Config {
     /// Sets the inference settings. In a prompt, a setting that `inference` leaves out stays as it was.
     #[must_use]
     pub fn with_inference(self, inference: Inference) -> Self {
-        Self { inference, ..self }
+        Self { inference: inference.into(), ..self }
     }
 
     /// Sets the maximum time until the first words of an answer; 8 s in a call and 60 s in a run by default. It

@@ -161,9 +161,14 @@ impl CallWriter {
         let _ = self.commands.send(Command::Reopen(self.call.clone()));
     }
 
-    /// Returns the level of the call's least durable record, and its changes.
-    pub(crate) fn level(&self) -> watch::Receiver<Durability> {
-        self.call.level.subscribe()
+    /// Returns the level of the call's least durable record.
+    pub(crate) fn level(&self) -> Durability {
+        self.call.level()
+    }
+
+    /// Returns the changes of the level.
+    pub(crate) fn level_changes(&self) -> watch::Receiver<Durability> {
+        self.call.level_changes()
     }
 
     /// Waits until a limit has room for more changes.

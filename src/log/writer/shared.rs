@@ -135,8 +135,7 @@ pub(super) struct CallShared {
     pub receipts: Mutex<Receipt>,
     /// Why the call accepts no more changes. The first reason is kept.
     pub refusal: OnceLock<LogError>,
-    /// The level of the call's least durable record.
-    pub level: watch::Sender<Durability>,
+    pub level: Mutex<Level>,
     /// The submissions that the task has not received.
     pub submitted: AtomicUsize,
     /// The first message of the reply that is being generated or played. This message and later ones will change again.
@@ -145,10 +144,17 @@ pub(super) struct CallShared {
     pub spans: Spans,
 }
 
+/// The level of a call's least durable record.
+pub(super) struct Level {
+    now: Durability,
+    /// Few calls have somebody who waits for changes.
+    changes: Option<watch::Sender<Durability>>,
+}
+
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
         let (left_out, bytes, receipts, refusal, submitted, open_from, spans) = Default::default();
-        let level = watch::Sender::new(Durability::Stored);
+        let level = Level { now: Durability::Stored, changes: None }.into();
         Self { lease, gap, left_out, bytes, receipts, refusal, level, submitted, open_from, spans }
     }
 
@@ -165,12 +171,26 @@ impl CallShared {
 
     /// Publishes the level of the records that the task has.
     pub fn publish_level(&self, level: Durability) {
-        self.level.send_if_modified(|known| {
-            // What was refused is stored nowhere, although nothing waits.
-            let is_open = self.submitted.load(Ordering::SeqCst) > 0 || self.refusal.get().is_some();
-            let level = if is_open { Durability::Accepted } else { level };
-            std::mem::replace(known, level) != level
-        });
+        let mut known = unpoisoned(&self.level);
+        // What was refused is stored nowhere, although nothing waits.
+        let is_open = self.submitted.load(Ordering::SeqCst) > 0 || self.refusal.get().is_some();
+        let level = if is_open { Durability::Accepted } else { level };
+        let has_changed = std::mem::replace(&mut known.now, level) != level;
+        if let Some(changes) = known.changes.as_ref().filter(|_| has_changed) {
+            changes.send_replace(level);
+        }
+    }
+
+    /// Returns the level of the call's least durable record.
+    pub fn level(&self) -> Durability {
+        unpoisoned(&self.level).now
+    }
+
+    /// Returns the changes of the level.
+    pub fn level_changes(&self) -> watch::Receiver<Durability> {
+        let mut level = unpoisoned(&self.level);
+        let now = level.now;
+        level.changes.get_or_insert_with(|| watch::Sender::new(now)).subscribe()
     }
 }
 

@@ -103,10 +103,10 @@ fn print_of_a_turn_shows_everything_that_its_record_has() {
     let mut manager = Manager::new();
     let request = RequestRecord {
         model: Some("haiku".into()),
-        first_token_ms: Some(200),
-        took_ms: Some(900),
-        input: Some(1_200),
-        output: Some(30),
+        first_token_ms: 200_i64.into(),
+        took_ms: 900_i64.into(),
+        input: 1_200_u64.into(),
+        output: 30_u64.into(),
         cache_read: 1_000,
         cache_write: 100,
         memory_covers: Some(11),

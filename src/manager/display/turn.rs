@@ -37,9 +37,9 @@ pub(super) fn request(f: &mut fmt::Formatter<'_>, request: &RequestRecord) -> fm
     if let Some(seq) = request.memory_covers {
         write!(f, " memory {} to {seq}", request.memory_version)?;
     }
-    request.first_token_ms.iter().try_for_each(|ms| write!(f, " first token {ms} ms"))?;
-    request.took_ms.iter().try_for_each(|ms| write!(f, " end {ms} ms"))?;
-    if let Some((input, output)) = request.input.zip(request.output) {
+    request.first_token_ms.get().iter().try_for_each(|ms| write!(f, " first token {ms} ms"))?;
+    request.took_ms.get().iter().try_for_each(|ms| write!(f, " end {ms} ms"))?;
+    if let Some((input, output)) = request.input.get().zip(request.output.get()) {
         write!(f, " tokens {input} in {output} out")?;
         let cached = [(request.cache_read, "read"), (request.cache_write, "written")];
         let cached = cached.into_iter().filter(|(tokens, _)| *tokens > 0);
