@@ -1,11 +1,14 @@
 //! Joins the words with which somebody dictates a code: "P as in Peter", "double five", "4 0 0 dash 7".
 
+mod letters;
+
 use super::language::{WORDS, begins_with};
 use super::tokens::Token;
 
 /// Joins words that stand for one letter or digit, and removes those that stand for none.
 pub(super) fn join(tokens: &mut Vec<Token<'_>>) {
     join_letters(tokens);
+    letters::write(tokens);
     write_alphabet(tokens);
     join_repeated(tokens);
     remove_links(tokens);
@@ -21,11 +24,12 @@ fn join_letters(tokens: &mut Vec<Token<'_>>) {
         let phrase = begins_with(&WORDS.spelling, words.get(at + 1..)?)?;
         let word = at + 1 + phrase;
         let (letter, example) = (tokens.get(at)?, tokens.get(word)?);
-        let text = self::letter(letter)?;
+        let name = || letters::named(&[&letter.lower]).filter(|_| letter.text.len() > 1);
+        let text = self::letter(letter).or_else(name)?;
         // "I for instance" spells nothing.
-        let is_meant = phrase > 1 || (letter.text == text && example.is_capitalised());
+        let is_meant = phrase > 1 || ((letter.text == text || letter.text.len() > 1) && example.is_capitalised());
         let is_open = !tokens.get(at..word)?.iter().any(|token| token.ends_clause);
-        (is_meant && is_open && example.lower.starts_with(&letter.lower)).then_some((text, word))
+        (is_meant && is_open && example.lower.starts_with(&text.to_lowercase())).then_some((text, word))
     };
     let found: Vec<(usize, &str, usize)> =
         (0..tokens.len()).filter_map(|at| spelled(at).map(|(text, end)| (at, text, end))).collect();

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use super::choice::holds;
 use super::language::WORDS;
 use super::{Fact, FactSource, LIMIT, WISH};
 
@@ -169,25 +170,38 @@ impl Folded {
             self.iter().filter(newer).count() <= RECENT
         };
         let is_it = |known: &Known<'_>| {
-            if !was.is_empty() {
-                return known.value == was;
+            if is_equal(known.value, was) {
+                return true;
             }
-            known.is_by_caller
-                && !known.is_replaced
-                && !known.is_wish()
+            let is_like = match was {
+                "" => form(known.value) == form(fact.value()) || is_piece(fact.value(), known.value),
+                // "Not the eighth" corrects "the eighth of May" as well.
+                was => holds(&known.value.to_lowercase(), &was.to_lowercase()) && is_recent(known),
+            };
+            let is_open = known.is_by_caller && !known.is_replaced && !known.is_wish();
+            let has_slot = known.slot == fact.slot() && (!known.slot.is_empty() || is_recent(known))
+                || ((fact.slot().is_empty() || known.slot.is_empty()) && is_numeric(known.value));
+            is_open
+                && is_like
                 && !known.value.eq_ignore_ascii_case(fact.value())
-                && form(known.value) == form(fact.value())
                 && words(known.value) <= words(fact.value()) + MORE_WORDS
-                && (known.slot == fact.slot() && (!known.slot.is_empty() || is_recent(known))
-                    || ((fact.slot().is_empty() || known.slot.is_empty())
-                        && known.value.contains(|c: char| c.is_numeric())))
+                && (has_slot || !was.is_empty())
         };
-        let (index, known) = self.iter().enumerate().filter(|(_, known)| is_it(known)).last()?;
+        let found: Vec<(usize, String)> = self
+            .iter()
+            .enumerate()
+            .filter(|(_, known)| is_it(known))
+            .map(|(index, known)| (index, known.value.to_owned()))
+            .collect();
+        // A correction that names no value corrects one.
+        let found = found.get(if was.is_empty() { found.len().saturating_sub(1) } else { 0 }..).unwrap_or_default();
+        for (index, _) in found {
+            self.entries.get_mut(*index)?.is_replaced = true;
+        }
         // A code that the caller continues to spell is not a correction.
         let is_continued = !was.is_empty() && fact.value().starts_with(was);
-        let corrected = (!is_continued).then(|| known.value.to_owned());
-        self.entries.get_mut(index)?.is_replaced = true;
-        corrected
+        let longest = found.iter().map(|(_, value)| value).max_by_key(|value| value.len()).cloned();
+        longest.filter(|_| !is_continued)
     }
 
     /// Removes the value with the lowest rank. Replaced ones go first, then the oldest.
@@ -244,6 +258,12 @@ fn length(text: &str) -> u16 {
 /// Returns whether two values are equal, ignoring case.
 fn is_equal(one: &str, other: &str) -> bool {
     one == other || one.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase))
+}
+
+/// Returns whether a value can be a part of a longer number or code, which it corrects.
+fn is_piece(piece: &str, whole: &str) -> bool {
+    let is_number = |value: &str| is_numeric(value) && matches!(form(value), (_, _, false, false, None));
+    is_number(piece) && is_number(whole) && piece.len() < whole.len()
 }
 
 /// Returns whether a value is one word of letters and digits, such as an id.

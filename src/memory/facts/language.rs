@@ -2,9 +2,14 @@
 //!
 //! The language of a call is unknown, and callers change it, so the words of all languages count.
 
+mod mails;
+mod phrases;
+
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::LazyLock;
+
+pub(super) use mails::MailWords;
+pub(super) use phrases::{Phrases, after, begins_with, ranges, without};
 
 const FILES: [&str; 6] = [
     include_str!("languages/de.txt"),
@@ -23,21 +28,25 @@ pub(super) struct Words {
     /// Words after an amount.
     pub units: HashSet<&'static str>,
     /// Phrases before the speaker's name.
-    pub introductions: Vec<Vec<&'static str>>,
+    pub introductions: Phrases,
     /// Phrases that announce a correction.
-    pub corrections: Vec<Vec<&'static str>>,
+    pub corrections: Phrases,
     /// Phrases before what the caller does not want, such as "instead of".
-    pub rejections: Vec<Vec<&'static str>>,
+    pub rejections: Phrases,
     /// Phrases of refusals and constraints.
-    pub limits: Vec<Vec<&'static str>>,
+    pub limits: Phrases,
     /// Phrases with a negation that say only what the caller does not know.
-    pub ignorance: Vec<Vec<&'static str>>,
+    pub ignorance: Phrases,
     /// Phrases of wishes.
-    pub wishes: Vec<Vec<&'static str>>,
+    pub wishes: Phrases,
+    /// Words for the middle of the day and of the night.
+    pub noons: HashSet<&'static str>,
     /// Phrases before the hour, the word for hours, and phrases after it: "quarter to", "o'clock", "et demie".
-    pub before_hours: Vec<Vec<&'static str>>,
+    pub before_hours: Phrases,
     pub hours: HashSet<&'static str>,
-    pub after_hours: Vec<Vec<&'static str>>,
+    /// Phrases before an hour that has no word after it: "at nine".
+    pub at_hours: Phrases,
+    pub after_hours: Phrases,
     /// Small words in surnames: "da Silva".
     pub particles: HashSet<&'static str>,
     /// Words for streets in the languages that write them as a word of their own.
@@ -55,14 +64,14 @@ pub(super) struct Words {
     /// Words between alternatives: "aisle or window".
     pub alternatives: HashSet<&'static str>,
     /// Phrases of a question whether the caller wants anything else.
-    pub closings: Vec<Vec<&'static str>>,
+    pub closings: Phrases,
     /// Phrases with which a caller ends a call.
-    pub farewells: Vec<Vec<&'static str>>,
+    pub farewells: Phrases,
     /// Abbreviations that are not part of a value.
     pub acronyms: HashSet<&'static str>,
     values: HashMap<&'static str, u32>,
     /// Phrases between a letter and a word that begins with it: "P as in Peter".
-    pub spelling: Vec<Vec<&'static str>>,
+    pub spelling: Phrases,
     /// The words of spelling alphabets: "Bravo", "Berta".
     pub alphabet: HashSet<&'static str>,
     /// Words for a slash, which stays in a code: "77 slash B".
@@ -73,45 +82,29 @@ pub(super) struct Words {
     pub articles: HashSet<&'static str>,
     /// The ends of words for streets in these languages.
     pub street_ends: HashSet<&'static str>,
-    /// Words before a value that is not the right one: "58, not 85".
+    /// Words before a value that is not the right one, and those after it, before the right one: "not the eighth but the
+    /// ninth".
     pub negations: HashSet<&'static str>,
+    pub contrasts: HashSet<&'static str>,
+    /// Words that add another value: "not on Monday and Tuesday".
+    pub conjunctions: HashSet<&'static str>,
+    /// Words before the first value of a range, with the word between the two: "between ... and". The first one may be
+    /// missing.
+    ranges: Vec<(Option<&'static str>, &'static str)>,
+    /// Words with which an open question begins, and those before a value that name no slot.
+    pub questions: HashSet<&'static str>,
+    pub unnamed: HashSet<&'static str>,
+    /// The names of letters, with the letter: "double u".
+    pub letters: Vec<(&'static str, Vec<&'static str>)>,
     /// Words for the decimal sign, and phrases after a number: "and a half".
     pub decimals: HashSet<&'static str>,
-    pub fractions: Vec<Vec<&'static str>>,
+    pub fractions: Phrases,
     /// Words between the pieces of a code: "4 0 0 then 7".
     pub links: HashSet<&'static str>,
     /// Words that repeat the digit after them: "double five".
     repeats: HashMap<&'static str, usize>,
     /// Frequent words of languages that capitalize all nouns.
     noun_languages: HashSet<&'static str>,
-}
-
-/// The words for the signs in an e-mail address, in one language.
-pub(super) struct MailWords {
-    at: HashSet<&'static str>,
-    dots: HashSet<&'static str>,
-    /// All signs but the first, `@`.
-    signs: HashSet<&'static str>,
-}
-
-impl MailWords {
-    fn of(file: &'static str) -> Self {
-        let set = |name| entries_of(file, name).flat_map(|list| list.split(", ")).collect();
-        Self { at: set("at signs"), dots: set("dots"), signs: set("signs") }
-    }
-
-    pub fn is_at(&self, word: &str) -> bool {
-        self.at.contains(word)
-    }
-
-    pub fn is_dot(&self, word: &str) -> bool {
-        self.dots.contains(word)
-    }
-
-    /// Returns whether a word means a sign other than `@`.
-    pub fn is_sign(&self, word: &str) -> bool {
-        self.signs.contains(word)
-    }
 }
 
 impl Words {
@@ -144,6 +137,16 @@ impl Words {
     /// Returns how often a word such as "double" repeats the digit after it.
     pub fn repeats(&self, word: &str) -> Option<usize> {
         self.repeats.get(word).copied()
+    }
+
+    /// Returns the words that can be between the two values of a range that begins with `first`, or with its value.
+    pub fn between<'a>(&'a self, first: Option<&'a str>) -> impl Iterator<Item = &'static str> + 'a {
+        self.ranges.iter().filter(move |(word, _)| *word == first).map(|(_, between)| *between)
+    }
+
+    /// Returns whether a word can be between the two values of a range.
+    pub fn is_between(&self, word: &str) -> bool {
+        self.ranges.iter().any(|(_, between)| *between == word)
     }
 
     /// Returns the parts of a number in one word, such as `sechsundvierzig` or `forty-six`.
@@ -209,11 +212,19 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         articles: set("articles"),
         street_ends: set("street ends"),
         negations: set("negations"),
+        contrasts: set("contrasts"),
+        conjunctions: set("conjunctions"),
+        ranges: lists("ranges").into_iter().map(range).collect(),
+        questions: set("questions"),
+        unnamed: set("unnamed"),
+        letters: lists("letters").into_iter().filter_map(letter).collect(),
+        noons: set("noons"),
         decimals: set("decimals"),
         fractions: phrases("fractions"),
         links: set("links"),
         before_hours: phrases("before hours"),
         hours: set("hours"),
+        at_hours: phrases("at hours"),
         after_hours: phrases("after hours"),
         particles: set("particles"),
         streets: set("streets"),
@@ -232,6 +243,16 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         noun_languages: set("noun language"),
     }
 });
+
+/// Returns the words of a range: `between and`, or `to`.
+fn range(entry: &'static str) -> (Option<&'static str>, &'static str) {
+    entry.split_once(' ').map_or((None, entry), |(first, second)| (Some(first), second))
+}
+
+/// Returns a letter and the words of its name, of `w double u`.
+fn letter(entry: &'static str) -> Option<(&'static str, Vec<&'static str>)> {
+    entry.split_once(' ').map(|(letter, name)| (letter, name.split(' ').collect()))
+}
 
 /// The values of the entries of `tens`.
 const TENS: [u32; 19] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 30, 40, 50, 60, 70, 80, 90, 100, 1_000];
@@ -262,36 +283,4 @@ fn numbered<T: Copy>(name: &str, values: &[T]) -> Vec<(&'static str, T)> {
 pub(crate) fn says_yes_or_no(lower: &str) -> bool {
     let words = lower.split(',').filter_map(|part| part.split_whitespace().next());
     words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.is_reply(word))
-}
-
-/// Returns the words without those of the phrases.
-pub(super) fn without(phrases: &[Vec<&'static str>], words: &[String]) -> Vec<String> {
-    let mut left = words.to_vec();
-    for phrase in phrases {
-        while let Some(at) = left.windows(phrase.len()).position(|window| window == phrase.as_slice()) {
-            left.drain(at..at + phrase.len());
-        }
-    }
-    left
-}
-
-/// Returns the length of the longest of the phrases with which the words begin.
-pub(super) fn begins_with(phrases: &[Vec<&'static str>], words: &[impl AsRef<str>]) -> Option<usize> {
-    let is_here = |phrase: &&Vec<&str>| {
-        words.iter().map(AsRef::as_ref).zip(phrase.iter()).filter(|(a, b)| a == *b).count() == phrase.len()
-    };
-    phrases.iter().filter(is_here).map(Vec::len).max()
-}
-
-/// Returns the positions directly after each occurrence of one of the phrases.
-pub(super) fn after<'a>(phrases: &'a [Vec<&'static str>], words: &'a [String]) -> impl Iterator<Item = usize> + 'a {
-    ranges(phrases, words).map(|range| range.end)
-}
-
-/// Returns the positions of each occurrence of one of the phrases: of the longest one at a word.
-pub(super) fn ranges<'a>(
-    phrases: &'a [Vec<&'static str>],
-    words: &'a [String],
-) -> impl Iterator<Item = Range<usize>> + 'a {
-    (0..words.len()).filter_map(|at| Some(at..at + begins_with(phrases, words.get(at..)?)?))
 }

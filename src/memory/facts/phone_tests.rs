@@ -1,6 +1,7 @@
 //! Values as people say them on the phone.
 
-use super::tests::text;
+use super::tests::{table, text};
+use super::{Fact, FactSource, LIMIT};
 
 #[test]
 fn codes_in_spelling_alphabets_and_with_signs_are_joined() {
@@ -38,8 +39,8 @@ fn value_before_not_is_the_right_one() {
         "Terça ou sexta?", "Sexta é melhor, que na terça trabalho.",
         "Numéro ?", "quatre mille", "Et la ville ?", "En fait, à Rocourt",
     ]), @"
-    The caller said: said=41,206 (corrected, was 42,106); June (corrected, was July); sexta=terça, Sexta; quatre mille; ville=Rocourt
-    The caller's wishes: said 41,206 not 42,106; Till the end of June not July but not before noon
+    The caller said: odometer=41,206 (corrected, was 42,106); June (corrected, was July); noon; terça; Sexta; quatre mille; ville=Rocourt
+    The caller's wishes: Till the end of June not July but not before noon
     ");
 }
 
@@ -51,7 +52,161 @@ fn names_with_titles_and_initials_are_whole_and_german_nouns_are_none() {
         "Wo?", "Mein Mann hat die Rechnung im Büro auf den Tisch gelegt, und das ist nicht der Brief von der Stadt. Ich bin Frau Keller aus Lindau.",
         "Und wo?", "Das ist in der Gartenstraße 12, im Mai, und der Name ist nicht Tom, sondern Li.",
     ]), @"
-    The caller said: name=Mr K P McGillicuddy-Jones; Block; Philippa St Clair-Moreau; name=Jan van der Berg, Frau Keller; Lindau; Mai; Tom; Li
+    The caller said: name=Mr K P McGillicuddy-Jones; Block; Philippa St Clair-Moreau; name=Jan van der Berg, Frau Keller; Lindau; Mai; Li (corrected, was Tom)
     The caller's wishes: nicht der Brief von der Stadt; Gartenstraße 12 im Mai und der Name ist nicht Tom sondern Li
     ");
+}
+
+#[test]
+fn right_value_replaces_the_wrong_one_of_a_contrast() {
+    for (said, right, wrong) in [
+        ("It's not the eighth, it's the eighteenth.", "eighteenth", "eighth"),
+        ("It isn't May 3. It's May 5.", "May 5", "May 3"),
+        ("I said fifty not fifteen.", "fifty", "fifteen"),
+        ("Nicht der achte, der achtzehnte.", "achtzehnte", "achte"),
+        ("Nicht am Montag, sondern am Dienstag.", "Dienstag", "Montag"),
+        ("Nicht fünfzehn Stück, sondern fünfzig Stück.", "fünfzig Stück", "fünfzehn Stück"),
+        ("Non il 12 maggio, ma il 14 maggio.", "14 maggio", "12 maggio"),
+        ("No quince cajas sino cincuenta cajas.", "cincuenta cajas", "quince cajas"),
+        ("El quince no, el diecisiete.", "diecisiete", "quince"),
+        ("Ce n'est pas le 12 mai, c'est le 14 mai.", "14 mai", "12 mai"),
+        ("Não na segunda, mas na terça.", "terça", "segunda"),
+    ] {
+        let facts = table(&["Ja?", said]).before(u32::MAX).facts();
+        let found: Vec<_> = facts.iter().map(|fact| (fact.value(), fact.replaces())).collect();
+        assert_eq!(found, [(right, Some(wrong))], "{said}");
+    }
+    for said in
+        ["Not on Monday and not on Tuesday.", "Not before 5 pm, 6 pm is fine.", "Not only Monday, Tuesday as well."]
+    {
+        let facts = table(&["When?", said]).before(u32::MAX).facts();
+        assert!(facts.iter().all(|fact| fact.replaces().is_none()), "{said}");
+        assert!(facts.iter().any(|fact| fact.slot() == LIMIT), "{said}");
+    }
+}
+
+#[test]
+fn a_no_corrects_what_was_read_back() {
+    insta::assert_snapshot!(text(&[
+        "What is your booking code?", "It's AB61 7492.", "AB617492, right?", "No, six one eight.",
+        "Which day?", "The eighth of May.", "The 8th?", "It's not the eighth, it's the eighteenth.",
+        "How many?", "15 chairs.", "50?", "No wait, I mean 50 chairs. No, 40 chairs.",
+        "And your phone?", "0 1 7 2 4 4 1 9", "01724419?", "No, 4 4 2 at the end.",
+        "Anything else?", "No, 3 lamps.", "And?", "No wait, I mean I have to call the bank first.",
+    ]), @"
+    The caller said: six one eight (corrected, was AB61 7492); eighteenth (corrected, was eighth of May); 40 chairs (corrected, was 50 chairs); 442 (corrected, was 01724419); 3 lamps
+    The caller's wishes: call the bank first
+    The assistant said: AB617492; 8th; 50
+    ");
+}
+
+#[test]
+fn ranges_are_one_value_in_the_words_of_the_caller() {
+    for (said, range) in [
+        ("Between half past five and seven in the evening.", "Between half past five and seven in the evening"),
+        ("From nine to eleven, please.", "From nine to eleven"),
+        ("Four to six hours.", "Four to six hours"),
+        ("118 to 120 Harbour Lane.", "118 to 120 Harbour Lane"),
+        ("Monday to Friday.", "Monday to Friday"),
+        ("Zwischen 10 und 12 Uhr.", "Zwischen 10 und 12 Uhr"),
+        ("Vom 3. bis 5. Mai.", "Vom 3 bis 5 Mai"),
+        ("Entre las 5 y las 7.", "Entre las 5 y las 7"),
+        ("Del 24 al 28 de mayo.", "Del 24 al 28 de mayo"),
+        ("Entre dix heures et midi.", "Entre dix heures et midi"),
+        ("De 9 heures à 11 heures.", "De 9 heures à 11 heures"),
+        ("Dalle nove alle undici.", "Dalle nove alle undici"),
+        ("Tra le 10 e mezzogiorno.", "Tra le 10 e mezzogiorno"),
+        ("Das nove às onze.", "Das nove às onze"),
+    ] {
+        let facts = table(&["When?", said]).before(u32::MAX).facts();
+        assert_eq!(facts.iter().map(Fact::value).collect::<Vec<_>>(), [range], "{said}");
+    }
+    insta::assert_snapshot!(text(&[
+        "When?", "Any time before noon, or come at nine on Tuesday.", "¿Cuándo?", "Una mesa para dos a las nueve.",
+        "Quando?", "Un tavolo per due alle otto.", "Wann?", "Um neun, ich brauche 2 Zimmer.",
+    ]), @"
+    The caller said: nine; Tuesday; Una mesa; nueve; Un tavolo; otto; neun; brauche=2 Zimmer
+    The caller's wishes: time before noon or come at nine on Tuesday; neun ich brauche 2 Zimmer
+    ");
+}
+
+#[test]
+fn short_choice_is_kept_as_it_was_said() {
+    for (asked, said, slot, choice) in [
+        ("Which flight do you want?", "The second one.", "", "second one"),
+        ("¿Cuál prefiere?", "La segunda.", "", "segunda"),
+        ("Como quer pagar?", "Por transferência.", "pagar", "Por transferência"),
+        ("How would you like to pay?", "By card, please.", "pay", "By card"),
+        ("Welches Kleid?", "Lieber das blaue.", "kleid", "Lieber das blaue"),
+        ("Quale preferisce?", "Il primo.", "", "primo"),
+        ("De quelle couleur ?", "Le bleu, s'il vous plaît.", "couleur", "Le bleu"),
+        ("When should they come?", "In the morning.", "", "In the morning"),
+    ] {
+        let facts = table(&[asked, said]).before(u32::MAX).facts();
+        let found: Vec<_> = facts.iter().filter(|fact| fact.source() == FactSource::Caller).collect();
+        assert_eq!(
+            found.iter().map(|fact| (fact.slot(), fact.value())).collect::<Vec<_>>(),
+            [(slot, choice)],
+            "{said}"
+        );
+    }
+    for (asked, said) in [
+        ("Which seat?", "Hold on a second."),
+        ("Which seat?", "Thank you very much."),
+        ("What's your name?", "Let me see."),
+        ("How can I help?", "Good morning to you."),
+        ("Wie lautet die Nummer?", "Moment, ich suche sie."),
+        ("¿Qué desea?", "Un momento, por favor."),
+        ("Sonst noch was?", "Nein, das wäre alles. Schönen Tag noch, auf Wiederhören."),
+        ("Altro?", "No, a posto così, grazie mille. Buona giornata, arrivederci."),
+        ("Autre chose ?", "Non, c'est bon. Merci, bonne soirée."),
+    ] {
+        assert_eq!(text(&[asked, said]), "", "{said}");
+    }
+}
+
+#[test]
+fn names_of_letters_are_joined() {
+    for (said, code) in [
+        ("Emme, zeta, quattro, uno, sette.", "MZ417"),
+        ("effe gi 431 kappa elle", "FG431KL"),
+        ("Uve doble, ka, siete, tres, zeta.", "WK73Z"),
+        ("Cuatro cuatro uno siete, equis, i griega, te.", "4417XYT"),
+        ("Te, equis, be de Barcelona, 4 4.", "TXB44"),
+        ("A B, un deux trois, double vé, i grec.", "AB123WY"),
+        ("Erre, esse, dáblio, um, quatro, nove.", "RSW149"),
+        ("double u zed 4 4 1", "WZ441"),
+    ] {
+        let facts = table(&["?", said]).before(u32::MAX).facts();
+        assert_eq!(facts.iter().map(Fact::value).collect::<Vec<_>>(), [code], "{said}");
+    }
+    for said in
+        ["Di due o tre cose che esse fanno.", "Il me faut 2 ou 3 de ces tables, elle a dit.", "Esse é o 4 de que falo."]
+    {
+        let text = text(&["?", said]);
+        assert!(!text.contains(|c: char| c.is_ascii_uppercase() && !"TI".contains(c)), "{text}");
+    }
+}
+
+#[test]
+fn signs_of_mail_addresses_have_several_words() {
+    for (said, mail) in [
+        (
+            "It's mia underscore li dash 4 at example dot com, all lower case.",
+            "mia underscore li dash 4 at example dot com",
+        ),
+        ("m i a dot li at example dot co dot uk", "m i a dot li at example dot co dot uk"),
+        ("J as in Juliet, baker at example dot org", "J baker at example dot org"),
+        (
+            "Es ana guión bajo ruiz arroba correo punto es, todo en minúsculas.",
+            "ana guión bajo ruiz arroba correo punto es",
+        ),
+        ("Max Unterstrich Vogel at beispiel Punkt de.", "Max Unterstrich Vogel at beispiel Punkt de"),
+        ("anna trattino basso rossi chiocciola posta punto it", "anna trattino basso rossi chiocciola posta punto it"),
+        ("zoe tiret bas martin arobase exemple point fr", "zoe tiret bas martin arobase exemple point fr"),
+        ("joana traço silva arroba exemplo ponto com ponto br", "joana traço silva arroba exemplo ponto com ponto br"),
+    ] {
+        let facts = table(&["Mail?", said]).before(u32::MAX).facts();
+        assert_eq!(facts.iter().map(Fact::value).collect::<Vec<_>>(), [mail], "{said}");
+    }
 }

@@ -1,10 +1,12 @@
 //! [`RuleFactFinder`]: finds facts by the form of words.
 
 mod answers;
+mod corrections;
 mod dates;
 mod names;
 mod numbers;
 mod places;
+mod ranges;
 mod slots;
 mod spelled;
 mod wishes;
@@ -12,10 +14,11 @@ mod wishes;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use answers::closes;
 use slots::question;
 
 use super::folded::is_numeric;
-use super::language::{WORDS, ranges};
+use super::language::{WORDS, begins_with, ranges};
 use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::one_line::one_line;
@@ -44,14 +47,17 @@ impl FactFinder for RuleFactFinder {
             let question = asked.filter(|_| source == FactSource::Caller).and_then(|asked| question(asked));
             let tokens = tokens(text.as_str());
             let small = small(&tokens, earlier);
-            let mut finding = Finding { source, question, small, ..Finding::new(&tokens) };
             let is_caller = source == FactSource::Caller;
+            let may_deny = is_caller && asked.is_some_and(|asked| !closes(asked));
+            let mut finding = Finding { source, question, small, may_deny, ..Finding::new(&tokens) };
             if !(is_caller && asked.is_some_and(|asked| finding.answer(asked))) {
                 finding.find();
             }
             if is_caller {
                 finding.spelled(earlier);
-                finding.wishes(asked.copied());
+                if !asked.is_some_and(|asked| finding.choice(asked)) {
+                    finding.wishes(asked.copied());
+                }
             }
             facts.append(&mut finding.facts);
         }
@@ -73,11 +79,6 @@ const LONGEST: usize = 64;
 const LONGEST_VALUE: usize = 60;
 const LONGEST_NUMBER: usize = 240;
 
-/// Returns whether a word can be what a number before it counts.
-fn is_noun(token: &Token<'_>) -> bool {
-    token.is_word() && token.text.len() > 2 && !WORDS.is_stopword(&token.lower) && !token.is_capitalised()
-}
-
 /// Returns whether a word is a short group of capitals and digits.
 fn is_group(token: &Token<'_>) -> bool {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
@@ -92,13 +93,20 @@ struct Finding<'a> {
     /// The places of the phrases that announce a correction, and of those before what the caller does not want.
     corrections: Vec<Range<usize>>,
     rejections: Vec<Range<usize>>,
+    /// The places of words for `@`.
+    at_signs: Vec<usize>,
     source: FactSource,
     /// The noun that the assistant asked for.
     question: Option<String>,
     /// The words that this message and those before it have in lower case.
     small: HashSet<String>,
+    /// Whether a "no" can deny what the assistant said.
+    may_deny: bool,
     /// The start of the last sentence with a corrected value.
     corrected: Option<usize>,
+    /// The words of the last value, and the negations that only say which value is wrong.
+    said: Range<usize>,
+    contrasts: HashSet<usize>,
     /// The start of the last sentence with a value, and its first fact.
     latest: (usize, usize),
     facts: Vec<Fact>,
@@ -115,15 +123,22 @@ impl<'a> Finding<'a> {
             rejections.get(next).is_some_and(|rejection| rejection.start <= range.start)
         };
         let corrections = ranges(&WORDS.corrections, &words).filter(|range| !is_part(range)).collect();
+        let is_at =
+            |at: &usize| words.get(*at..).is_some_and(|words| WORDS.mails.iter().any(|mail| mail.at(words).is_some()));
+        let at_signs = (0..words.len()).filter(is_at).collect();
         Self {
             tokens,
             words,
             corrections,
             rejections,
+            at_signs,
             source: FactSource::Assistant,
             question: None,
             small: HashSet::new(),
+            may_deny: false,
             corrected: None,
+            said: 0..0,
+            contrasts: HashSet::new(),
             latest: (0, 0),
             facts: Vec::new(),
         }
@@ -131,8 +146,17 @@ impl<'a> Finding<'a> {
 
     fn find(&mut self) {
         let introductions: Vec<Range<usize>> = ranges(&WORDS.introductions, &self.words).collect();
+        let mut empty = self.empty_phrases();
+        empty.reverse();
         let mut at = 0;
         while at < self.tokens.len() {
+            while empty.last().is_some_and(|phrase| phrase.end <= at) {
+                empty.pop();
+            }
+            if let Some(phrase) = empty.last().filter(|phrase| phrase.start <= at) {
+                at = phrase.end;
+                continue;
+            }
             let next = introductions.get(introductions.partition_point(|introduction| introduction.end < at));
             let name = next.filter(|introduction| introduction.start <= at).map(|introduction| introduction.end);
             let taken = match name.map(|name| (name, self.introduced(name))) {
@@ -141,6 +165,15 @@ impl<'a> Finding<'a> {
             };
             at += taken.max(1);
         }
+    }
+
+    /// Returns the places of phrases that have no value: "Schönen Tag noch", "one moment". A single word must be a clause.
+    fn empty_phrases(&self) -> Vec<Range<usize>> {
+        let is_clause = |at: usize| self.get(at).is_some_and(|token| token.is_first && token.ends_clause);
+        let phrases = ranges(&WORDS.farewells, &self.words).chain(ranges(&WORDS.ignorance, &self.words));
+        let mut found: Vec<Range<usize>> = phrases.filter(|words| words.len() > 1 || is_clause(words.start)).collect();
+        found.sort_by_key(|words| words.start);
+        found
     }
 
     fn get(&self, at: usize) -> Option<&Token<'_>> {
@@ -157,6 +190,14 @@ impl<'a> Finding<'a> {
         let Some(token) = self.get(at) else { return 0 };
         if token.text.contains('@') && token.text.contains('.') {
             return self.add(at, 1);
+        }
+        // The "um" of "um neun" is a number in another language.
+        let preposition = begins_with(&WORDS.at_hours, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
+        if preposition > 0 && self.clock(at + preposition).is_some() {
+            return preposition;
+        }
+        if let Some(range) = self.range(at) {
+            return self.counted(at, range);
         }
         let found = self.spoken_mail(at).or_else(|| self.date(at)).or_else(|| self.clock(at));
         if let Some(length) = found.or_else(|| self.address(at)) {
@@ -183,8 +224,9 @@ impl<'a> Finding<'a> {
         if words > 0 {
             return self.counted(at, words);
         }
-        if WORDS.days.contains(token.lower.as_str()) {
-            return self.add(at, 1);
+        let found = WORDS.days.contains(token.lower.as_str()).then_some(1).or_else(|| self.ordinal(at));
+        if let Some(length) = found {
+            return self.add(at, length);
         }
         if token.is_proper() {
             return self.name(at);
@@ -211,63 +253,6 @@ impl<'a> Finding<'a> {
         if has_digits { run.max(1) } else { 1 }
     }
 
-    fn number(&mut self, at: usize) -> usize {
-        let Some(token) = self.get(at) else { return 0 };
-        let is_group = |token: &Token<'_>| {
-            token.text.chars().all(|c| c.is_ascii_digit() || "+-/.".contains(c)) && token.text.len() >= 2
-        };
-        let groups = self.run(at, is_group);
-        if groups >= 2 {
-            return self.add(at, groups);
-        }
-        let is_half = |token: &Token<'_>| ["am", "pm", "a.m", "p.m", "uhr"].contains(&token.lower.as_str());
-        if !token.ends_clause && self.get(at + 1).is_some_and(is_half) {
-            return self.add(at, 2);
-        }
-        self.counted(at, 1)
-    }
-
-    /// Adds a number of `length` words with up to two words for the counted thing.
-    fn counted(&mut self, at: usize, length: usize) -> usize {
-        let last = at + length - 1;
-        let is_open = self.get(last).is_some_and(|token| !token.ends_clause && !token.is_label);
-        let is_amount = self.get(at).is_some_and(|token| token.has_currency);
-        let nouns = if is_open && !is_amount { self.run(at + length, is_noun).min(2) } else { 0 };
-        let unit =
-            self.get(at + length).filter(|_| is_open).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
-        let nouns = if unit { 1 + self.cents(at + length + 1) } else { nouns };
-        let is_digit = self.get(at).is_some_and(|token| token.has_digit());
-        // A house number with its street, or a postal code with its town.
-        let street = self.run(at + length, |token| token.is_proper());
-        let follows_street = self.get(at).is_some_and(|token| token.text.len() == 5 && !token.is_first)
-            && at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| before.ends_clause);
-        let is_postal = follows_street
-            && self.get(at + length).is_some_and(|token| !WORDS.days.contains(token.lower.as_str()))
-            && self.date(at + length).is_none();
-        let is_house = is_digit && is_open && !is_amount && (street >= 2 || (street == 1 && is_postal));
-        let nouns = if is_house { street.min(4) } else { nouns };
-        // "One" alone is a pronoun, and a digit of the assistant may be the number of a list entry.
-        let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
-        // "Fifty-eight" alone answers or corrects.
-        let is_large =
-            |token: &Token<'_>| token.number().is_some_and(|number| number > 10) && !WORDS.is_stopword(&token.lower);
-        let is_large = self.source == FactSource::Caller && self.get(at).is_some_and(is_large);
-        if (!(is_digit || is_large) || (is_small && !is_amount)) && length == 1 && nouns == 0 {
-            return 0;
-        }
-        // The number of a list entry.
-        let is_list = self.get(at).is_some_and(|token| {
-            token.is_first
-                && token.text.len() <= 2
-                && token.ends_clause
-                && token.text.chars().all(|c| c.is_ascii_digit())
-        });
-        if is_list && nouns == 0 && self.tokens.len() > at + length {
-            return 0;
-        }
-        self.add(at, length + nouns)
-    }
-
     /// Adds the words from `at` as a value, in the slot that the words before it name.
     fn add(&mut self, at: usize, length: usize) -> usize {
         let slot = self.slot(at);
@@ -279,7 +264,7 @@ impl<'a> Finding<'a> {
         let text = words.join(" ");
         let value = one_line(&text, if is_numeric(&text) { LONGEST_NUMBER } else { LONGEST_VALUE });
         if !value.is_empty() {
-            self.push(slot, value, at);
+            self.push(slot, value, at..at + length);
         }
         length
     }

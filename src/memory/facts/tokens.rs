@@ -78,13 +78,15 @@ fn continue_name(found: &mut [Token<'_>]) {
     }
 }
 
-/// Notes that no sentence ends between the day and the month of `24. Mai`.
+/// Notes that no sentence ends after the day in `24. Mai` and `24. bis 26. Mai`.
 fn join_days(tokens: &mut [Token<'_>]) {
     for at in 1..tokens.len() {
         let Some([day, month]) = tokens.get_mut(at - 1..=at) else { continue };
         let is_day = day.text.len() <= 2 && day.text.chars().all(|c| c.is_ascii_digit());
         // "I have 2. May I" is no date.
-        if is_day && month.is_first && month.lower != "may" && WORDS.months.contains(month.lower.as_str()) {
+        let is_month = month.lower != "may" && WORDS.months.contains(month.lower.as_str());
+        let is_range = month.text == month.lower && WORDS.is_between(&month.lower);
+        if is_day && month.is_first && (is_month || is_range) {
             (day.ends_clause, month.is_first) = (false, false);
         }
     }

@@ -1,5 +1,7 @@
 //! Short answers, which mean nothing without their question.
 
+use std::ops::Range;
+
 use super::Finding;
 use crate::memory::facts::language::{WORDS, ranges};
 use crate::memory::facts::tokens::{Token, tokens};
@@ -39,15 +41,51 @@ impl Finding<'_> {
         true
     }
 
+    /// Adds the words of a short answer to an open question, if they have no other value: "By card.", "The second one."
+    /// Returns whether the text is such an answer.
+    pub(super) fn choice(&mut self, asked: &Message) -> bool {
+        let heard = asked.heard_contents();
+        let question = heard.texts().last().and_then(|text| last_question(text)).map(tokens).unwrap_or_default();
+        let is_open = question.iter().any(|token| WORDS.questions.contains(token.lower.as_str()));
+        let refuses = |token: &Token<'_>| {
+            let word = token.lower.as_str();
+            WORDS.negations.contains(word) || WORDS.is_reply(word) || WORDS.questions.contains(word)
+        };
+        if !self.facts.is_empty()
+            || !is_open
+            || offers_help(&question)
+            || self.tokens.iter().take(2 * LONGEST_ANSWER).any(refuses)
+            || ranges(&WORDS.ignorance, &self.words).next().is_some()
+        {
+            return false;
+        }
+        let farewells: Vec<Range<usize>> = ranges(&WORDS.farewells, &self.words).collect();
+        let has_meaning = |(at, token): (usize, &Token<'_>)| {
+            let is_number = token.number().is_some() && !WORDS.articles.contains(token.lower.as_str());
+            let is_farewell = farewells.iter().any(|farewell| farewell.contains(&at));
+            (!WORDS.is_stopword(&token.lower) || is_number) && !is_farewell
+        };
+        let short = self.tokens.get(..2 * LONGEST_ANSWER).unwrap_or(self.tokens);
+        let meaning: Vec<usize> =
+            short.iter().enumerate().filter(|entry| has_meaning(*entry)).map(|(at, _)| at).collect();
+        let Some(last) = meaning.last().filter(|last| **last < LONGEST_ANSWER) else { return false };
+        // Two clauses say more than a choice.
+        let ends = |at: &usize| at != last && self.get(*at).is_some_and(|token| token.ends_clause);
+        if meaning.iter().any(ends) || self.tokens.len() > short.len() {
+            return false;
+        }
+        let slot = self.question.clone().unwrap_or_default();
+        self.add_as(&slot, 0, last + 1);
+        true
+    }
+
     /// Adds "Do you want insurance? No". "Anything else? No" decides nothing.
     fn bare_reply(&mut self, question: &str, words: &[Token<'_>]) -> bool {
         let Some((reply, rest)) = self.tokens.split_first() else { return false };
         let is_bare = WORDS.is_reply(&reply.lower) && rest.iter().all(|token| WORDS.is_stopword(&token.lower));
-        let lower: Vec<String> = words.iter().map(|token| token.lower.clone()).collect();
-        let meaning = lower.iter().filter(|word| !WORDS.is_stopword(word)).count();
-        let closes = || ranges(&WORDS.closings, &lower).next().is_some();
+        let meaning = words.iter().filter(|word| !WORDS.is_stopword(&word.lower)).count();
         let is_short = question.chars().count() <= LONGEST_QUESTION;
-        if !is_bare || !is_short || meaning < LEAST_QUESTION || closes() {
+        if !is_bare || !is_short || meaning < LEAST_QUESTION || offers_help(words) {
             return false;
         }
         let slot = if WORDS.refusals.contains(reply.lower.as_str()) { LIMIT } else { WISH };
@@ -55,6 +93,17 @@ impl Finding<'_> {
         self.facts.push(Fact::new(slot, value, self.source));
         true
     }
+}
+
+/// Returns whether a message ends with an offer of help, or asks whether the caller wants anything else.
+pub(super) fn closes(asked: &Message) -> bool {
+    let heard = asked.heard_contents();
+    heard.texts().last().and_then(|text| last_question(text)).is_some_and(|question| offers_help(&tokens(question)))
+}
+
+pub(super) fn offers_help(question: &[Token<'_>]) -> bool {
+    let words: Vec<String> = question.iter().map(|token| token.lower.clone()).collect();
+    ranges(&WORDS.closings, &words).next().is_some()
 }
 
 /// Returns the last question of a text, without its question mark.

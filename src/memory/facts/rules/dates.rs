@@ -1,6 +1,7 @@
 //! Dates, and times of day in words.
 
 use super::Finding;
+use super::numbers::is_noun;
 use crate::memory::facts::language::{WORDS, begins_with};
 use crate::memory::facts::tokens::{Token, is_and, is_of};
 
@@ -55,7 +56,9 @@ impl Finding<'_> {
         let phrase = |phrases, at: usize| begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
         let before = phrase(&WORDS.before_hours, at);
         let hour = at + before;
-        self.get(hour).and_then(Token::number).filter(|hour| (1..=24).contains(hour))?;
+        let is_noon = self.get(hour).is_some_and(|token| WORDS.noons.contains(token.lower.as_str()));
+        let is_hour = |token: &Token<'_>| token.number().is_some_and(|hour| (1..=24).contains(&hour));
+        self.get(hour).filter(|token| is_noon || is_hour(token))?;
         let mut end = hour + 1;
         let names_hours = |token: &Token<'_>| WORDS.hours.contains(token.lower.as_str());
         let has_hours = self.is_open_before(end) && self.get(end).is_some_and(names_hours);
@@ -68,14 +71,27 @@ impl Finding<'_> {
         let is_worded = |at: usize| self.get(at).is_some_and(Token::is_word);
         let has_and = self.is_open_before(end) && self.get(end).is_some_and(is_and);
         let minutes = end + usize::from(has_and);
-        let names_unit = self.is_open_before(minutes + 1)
-            && self.get(minutes + 1).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
-        let is_pair = has_and && is_worded(hour) && is_worded(minutes) && !names_unit;
+        let names_unit = |at: usize| {
+            self.is_open_before(at) && self.get(at).is_some_and(|token| WORDS.units.contains(token.lower.as_str()))
+        };
+        let is_pair = has_and && is_worded(hour) && is_worded(minutes) && !names_unit(minutes + 1);
         let are_minutes = |minutes: u32| minutes < 60 && (has_hours || minutes.is_multiple_of(5));
         let may_follow = self.is_open_before(minutes) && (is_pair || has_hours);
         if may_follow && self.get(minutes).and_then(Token::number).is_some_and(are_minutes) {
             return Some(minutes + 1 - at);
         }
-        (before > 0 || has_hours).then_some(end - at)
+        let is_bare = || is_worded(hour) && self.follows_at(at) && !names_unit(end);
+        (before > 0 || has_hours || is_noon || is_bare()).then_some(end - at)
+    }
+
+    /// Returns whether a phrase such as "at" before a word makes it an hour, and no noun after it a count.
+    fn follows_at(&self, at: usize) -> bool {
+        let before = self.words.get(at.saturating_sub(2)..at).unwrap_or_default();
+        let is_at = (0..before.len()).any(|from| {
+            let words = before.get(from..).unwrap_or_default();
+            begins_with(&WORDS.at_hours, words) == Some(words.len())
+        });
+        let counts = self.is_open_before(at + 1) && self.get(at + 1).is_some_and(is_noun);
+        is_at && self.is_open_before(at) && !counts
     }
 }

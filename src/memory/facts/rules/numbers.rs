@@ -1,10 +1,90 @@
-//! Numbers in words.
+//! Numbers, in digits and in words, and what they count.
 
-use super::{Finding, LONGEST, is_noun};
+use super::{Finding, LONGEST};
+use crate::memory::facts::FactSource;
 use crate::memory::facts::language::{WORDS, begins_with};
 use crate::memory::facts::tokens::{Token, is_and};
 
 impl Finding<'_> {
+    /// Adds a number in digits.
+    pub(super) fn number(&mut self, at: usize) -> usize {
+        let is_group = |token: &Token<'_>| {
+            token.text.chars().all(|c| c.is_ascii_digit() || "+-/.".contains(c)) && token.text.len() >= 2
+        };
+        let groups = self.run(at, is_group);
+        if groups >= 2 {
+            return self.add(at, groups);
+        }
+        let time = self.clock_digits(at);
+        if time > 1 {
+            return self.add(at, time);
+        }
+        self.counted(at, 1)
+    }
+
+    /// Adds a number of `length` words with up to two words for the counted thing.
+    pub(super) fn counted(&mut self, at: usize, length: usize) -> usize {
+        let last = at + length - 1;
+        let is_open = self.get(last).is_some_and(|token| !token.ends_clause && !token.is_label);
+        let is_amount = self.get(at).is_some_and(|token| token.has_currency);
+        let nouns = if is_open && !is_amount { self.run(at + length, is_noun).min(2) } else { 0 };
+        let unit =
+            self.get(at + length).filter(|_| is_open).is_some_and(|token| WORDS.units.contains(token.lower.as_str()));
+        // "Drei Tickets": a noun, where all nouns have capitals.
+        let street = if is_open { self.run(at + length, |token| token.is_proper()) } else { 0 };
+        let is_digit = self.get(at).is_some_and(|token| token.has_digit());
+        let counts = street == 1 && !is_amount && (!is_digit || self.capitalises_nouns());
+        let nouns = if nouns == 0 && counts { 1 } else { nouns };
+        let nouns = if unit { 1 + self.cents(at + length + 1) } else { nouns };
+        // A house number with its street, or a postal code with its town.
+        let follows_street = self.get(at).is_some_and(|token| token.text.len() == 5 && !token.is_first)
+            && at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| before.ends_clause);
+        let is_postal = follows_street
+            && self.get(at + length).is_some_and(|token| !WORDS.days.contains(token.lower.as_str()))
+            && self.date(at + length).is_none();
+        let is_house = is_digit && is_open && !is_amount && (street >= 2 || (street == 1 && is_postal));
+        let nouns = if is_house { street.min(4) } else { nouns };
+        // "One" alone is a pronoun, and a digit of the assistant may be the number of a list entry.
+        let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
+        // "Fifty-eight" alone answers or corrects.
+        let is_large =
+            |token: &Token<'_>| token.number().is_some_and(|number| number > 10) && !WORDS.is_stopword(&token.lower);
+        let is_large = self.source == FactSource::Caller && self.get(at).is_some_and(is_large);
+        if (!(is_digit || is_large) || (is_small && !is_amount)) && length == 1 && nouns == 0 {
+            return 0;
+        }
+        // The number of a list entry.
+        let is_list = self.get(at).is_some_and(|token| {
+            token.is_first
+                && token.text.len() <= 2
+                && token.ends_clause
+                && token.text.chars().all(|c| c.is_ascii_digit())
+        });
+        if is_list && nouns == 0 && self.tokens.len() > at + length {
+            return 0;
+        }
+        self.add(at, length + nouns)
+    }
+
+    /// Returns the length of a choice of the caller by its number, at the end of a clause: "the second one", "der achte".
+    pub(super) fn ordinal(&self, at: usize) -> Option<usize> {
+        let token = self.get(at).filter(|token| token.number().is_some() && !is_number(token))?;
+        let article = at.checked_sub(1).and_then(|before| self.get(before))?;
+        let is_choice = self.source == FactSource::Caller
+            && !article.ends_clause
+            && WORDS.articles.contains(article.lower.as_str());
+        let is_one = |next: &Token<'_>| !token.ends_clause && next.ends_clause && next.number() == Some(1);
+        let length = 1 + usize::from(self.get(at + 1).is_some_and(is_one));
+        (is_choice && (token.ends_clause || length > 1)).then_some(length)
+    }
+
+    /// Returns the length of a number in digits, with the half of the day: `5 pm`.
+    pub(super) fn clock_digits(&self, at: usize) -> usize {
+        let Some(token) = self.get(at).filter(|token| token.has_digit() && !token.is_code()) else { return 0 };
+        let is_half = |token: &Token<'_>| ["am", "pm", "a.m", "p.m", "uhr"].contains(&token.lower.as_str());
+        1 + usize::from(!token.ends_clause && self.get(at + 1).is_some_and(is_half))
+    }
+
     /// Returns the length of a number in words that begins here. A comma ends it, unless digits are on both sides, or it
     /// has three groups: "seven four, double two, oh", "zéro six, douze, trente-quatre".
     pub(super) fn number_words(&self, at: usize) -> usize {
@@ -72,6 +152,11 @@ impl Finding<'_> {
         let decimals = if is_sign && self.is_open_before(at + 1) { self.run(at + 1, is_number) } else { 0 };
         if decimals > 0 { 1 + decimals } else { fraction }
     }
+}
+
+/// Returns whether a word can be what a number before it counts.
+pub(super) fn is_noun(token: &Token<'_>) -> bool {
+    token.is_word() && token.text.len() > 2 && !WORDS.is_stopword(&token.lower) && !token.is_capitalised()
 }
 
 fn is_number(token: &Token<'_>) -> bool {

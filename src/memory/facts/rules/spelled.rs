@@ -28,7 +28,9 @@ impl Finding<'_> {
                 if let Some(before) = continued {
                     fact = fact.replacing(before);
                 }
-                self.facts.push(fact);
+                let words = at..at + run;
+                let is_correction = fact.replaces().is_none() && self.is_corrected(&words);
+                self.push_corrected(fact, at, is_correction);
             }
             at += run.max(1);
         }
@@ -80,38 +82,46 @@ impl Finding<'_> {
 
     /// Returns the length of an e-mail address in words that begins here: `mia dot li at example dot org`.
     pub(super) fn spoken_mail(&self, at: usize) -> Option<usize> {
-        WORDS.mails.iter().find_map(|words| self.spoken_mail_in(words, at))
+        let next = self.at_signs.get(self.at_signs.partition_point(|sign| *sign < at))?;
+        let is_near = *next < at + LONGEST;
+        WORDS.mails.iter().filter(|_| is_near).find_map(|words| self.spoken_mail_in(words, at))
     }
 
     fn spoken_mail_in(&self, words: &MailWords, at: usize) -> Option<usize> {
         // A comma is a pause: "anna, punto, rossi".
-        let is_open = |at: usize| self.get(at).filter(|_| self.get(at + 1).is_some_and(|next| !next.is_first));
-        let is_at = |at: usize| is_open(at).is_some_and(|token| words.is_at(&token.lower));
-        let is_dot = |at: usize| is_open(at).is_some_and(|token| words.is_dot(&token.lower));
-        let is_sign = |at: usize| is_open(at).is_some_and(|token| words.is_sign(&token.lower)) || is_dot(at);
-        let is_number = |at: usize| self.get(at).is_some_and(|token| token.text.chars().all(|c| c.is_ascii_digit()));
-        // The length of words with a sign between each two, or a number after one.
+        let is_open = |at: usize| self.get(at + 1).is_some_and(|next| !next.is_first);
+        let from = |at: usize| self.words.get(at..).unwrap_or_default();
+        let at_sign = |at: usize| words.at(from(at)).filter(|length| is_open(at + length - 1));
+        let sign = |at: usize| words.sign(from(at)).filter(|length| is_open(at + length - 1));
+        let is_piece = |at: usize| {
+            let follows_letter = at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|before| before.is_dictated);
+            self.get(at).is_some_and(|token| {
+                let is_letter = token.text.chars().count() == 1;
+                is_letter || (token.is_word() && follows_letter) || token.text.chars().all(|c| c.is_ascii_digit())
+            })
+        };
+        // The length of words with a sign between each two, or with letters and digits after one.
         let parts = |from: usize| {
-            let mut length = usize::from(self.get(from).is_some() && !is_sign(from) && !is_at(from));
-            while (1..LONGEST).contains(&length) && is_open(from + length - 1).is_some() {
-                length += match from + length {
-                    next if is_sign(next) && self.get(next + 1).is_some() => 2,
-                    next if is_number(next) => 1,
-                    _ => break,
+            let mut length = usize::from(self.get(from).is_some() && sign(from).or_else(|| at_sign(from)).is_none());
+            while (1..LONGEST).contains(&length) && is_open(from + length - 1) {
+                let next = from + length;
+                length += match sign(next) {
+                    Some(sign) => sign + 1,
+                    None if at_sign(next).is_none() && is_piece(next) => 1,
+                    None => break,
                 };
             }
             length
         };
         let name = parts(at);
-        if name == 0 || !is_at(at + name) {
-            return None;
-        }
-        let end = at + name + 1 + parts(at + name + 1);
+        let domain = at + name + at_sign(at + name).filter(|_| name > 0)?;
+        let end = domain + parts(domain);
         // "I am at home, dot com".
-        let pauses =
-            |from: usize, length: usize| self.tokens.iter().skip(from).take(length).any(|token| token.ends_clause);
+        let pauses = |from: usize, length: usize| {
+            self.tokens.iter().skip(from).take(length).any(|token| token.ends_clause && !token.is_dictated)
+        };
         let is_one = !pauses(at, end - at - 1) || pauses(at + name - 1, 2);
-        (is_one && is_dot(end.saturating_sub(2))).then_some(end - at)
+        (is_one && (domain..end).any(|at| words.dot(from(at)).is_some())).then_some(end - at)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the caller wants, refuses or limits.
 
 use super::Finding;
-use crate::memory::facts::language::{WORDS, after, ranges, without};
+use crate::memory::facts::language::{WORDS, after, begins_with, without};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, LIMIT, WISH};
 use crate::memory::one_line::one_line;
@@ -31,19 +31,30 @@ impl Finding<'_> {
             if !ends_sentence(end) && !is_long() {
                 continue;
             }
-            let clause = without_reply(self.tokens.get(start..=end).unwrap_or_default());
-            let words: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
+            let clause = self.tokens.get(start..=end).unwrap_or_default();
+            let said: Vec<String> = clause.iter().map(|token| token.lower.replace('’', "'")).collect();
+            let announced = announcement(clause, &said);
+            let (clause, words) =
+                (clause.get(announced..).unwrap_or_default(), said.get(announced..).unwrap_or_default());
+            let first = start + announced;
+            // "Not the eighth, the ninth" limits nothing, and neither does the Italian "mai" in "12 mai".
+            let is_date = |at: usize| at.checked_sub(1).is_some_and(|before| self.date(before).is_some());
+            let limiting = words.iter().enumerate().filter(|(at, word)| {
+                let is_month = || WORDS.months.contains(word.as_str()) && is_date(first + at);
+                !self.contrasts.contains(&(first + at)) && !is_month()
+            });
+            let limiting: Vec<String> = limiting.map(|(_, word)| word.clone()).collect();
             start = end + 1;
             // "No insurance" is a refusal if insurance was offered, "no problem" is none.
             let is_answer = || words.len() == 2 && words.last().is_some_and(asked_for);
-            let is_clause = words.len() >= LEAST_CLAUSE || is_answer();
-            let says = |phrases| is_clause && after(phrases, &words).next().is_some();
+            let is_clause = said.len() >= LEAST_CLAUSE || is_answer();
+            let says = |phrases| is_clause && after(phrases, words).next().is_some();
             // "No, that's all, bye" refuses nothing.
-            if without(&WORDS.farewells, &words).iter().all(|word| WORDS.is_stopword(word)) {
+            if without(&WORDS.farewells, words).iter().all(|word| WORDS.is_stopword(word)) {
                 continue;
             }
-            let has_limit = says(&WORDS.limits);
-            let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &words)).next().is_some();
+            let has_limit = is_clause && after(&WORDS.limits, &limiting).next().is_some();
+            let limits_anyway = || after(&WORDS.limits, &without(&WORDS.ignorance, &limiting)).next().is_some();
             let slot = match has_limit && limits_anyway() {
                 true => Some(LIMIT),
                 false => (has_limit || says(&WORDS.wishes)).then_some(WISH),
@@ -63,13 +74,14 @@ impl Finding<'_> {
     }
 }
 
-/// Returns a clause without a yes or no that a correction follows: "No, I meant" refuses nothing.
-fn without_reply<'a, 'b>(clause: &'a [Token<'b>]) -> &'a [Token<'b>] {
-    let Some((_, rest)) = clause.split_first().filter(|(reply, _)| WORDS.is_reply(&reply.lower)) else {
-        return clause;
-    };
-    let words: Vec<String> = rest.iter().map(|token| token.lower.clone()).collect();
-    let first = ranges(&WORDS.corrections, &words).next();
-    let corrects = first.is_some_and(|correction| correction.start == 0);
-    if corrects { rest } else { clause }
+/// Returns the number of words in which a clause answers and announces a correction: "No, I mean" refuses nothing.
+fn announcement(clause: &[Token<'_>], words: &[String]) -> usize {
+    let corrects = |from: usize| begins_with(&WORDS.corrections, words.get(from..)?);
+    let is_limit = |from: usize| words.get(from..).is_some_and(|words| begins_with(&WORDS.limits, words).is_some());
+    let reply = clause.first().filter(|reply| WORDS.is_reply(&reply.lower));
+    let mut from = usize::from(reply.is_some_and(|reply| reply.ends_clause || corrects(1).is_some()));
+    while let Some(length) = corrects(from).filter(|_| !is_limit(from)) {
+        from += length;
+    }
+    from
 }

@@ -1,0 +1,156 @@
+//! Whether a value corrects another one, or is the wrong one itself.
+
+use std::ops::Range;
+
+use super::{Finding, LONGEST};
+use crate::memory::facts::folded::form;
+use crate::memory::facts::language::WORDS;
+use crate::memory::facts::tokens::Token;
+use crate::memory::facts::{Fact, FactSource};
+
+/// The maximum number of words between a wrong value and the right one: "not the eighth, but on the ninth".
+const LONGEST_LINK: usize = 4;
+/// The maximum number of words before and after a value that a "no" denies: "No, it is 93 at the end".
+const LONGEST_REST: usize = 3;
+
+impl Finding<'_> {
+    /// Adds a value with its words.
+    pub(super) fn push(&mut self, slot: &str, value: String, words: Range<usize>) {
+        let fact = Fact::new(slot.to_owned(), value, self.source);
+        let sentence = self.sentence(words.start);
+        if self.latest.0 != sentence {
+            self.latest = (sentence, self.facts.len());
+        }
+        let said = std::mem::replace(&mut self.said, words.clone());
+        if self.source != FactSource::Caller {
+            return self.facts.push(fact);
+        }
+        let negated = self.negated(&words, &fact);
+        self.contrasts.extend(negated);
+        if negated.is_some() || self.is_rejected(words.start) {
+            return self.push_rejected(fact);
+        }
+        if let Some((negation, wrong)) = self.contrast(&said, &words, &fact) {
+            self.contrasts.insert(negation);
+            return self.facts.push(fact.replacing(wrong));
+        }
+        // In German, any noun looks like a name.
+        let is_noun = || !fact.value().contains(|c: char| c == ' ' || c.is_numeric()) && self.capitalises_nouns();
+        let is_correction = self.is_corrected(&words) && !is_noun();
+        self.push_corrected(fact, words.start, is_correction);
+    }
+
+    /// Adds a value that may correct another one. Two values after one correction do not replace each other.
+    pub(super) fn push_corrected(&mut self, fact: Fact, at: usize, is_correction: bool) {
+        let sentence = self.sentence(at);
+        let is_first = is_correction && self.corrected.replace(sentence) != Some(sentence);
+        // The empty text leaves it to the table to find the earlier value.
+        self.facts.push(if is_first { fact.replacing("") } else { fact });
+    }
+
+    /// Adds a value that the caller does not want. The last value of the same form in the sentence replaces it.
+    fn push_rejected(&mut self, rejected: Fact) {
+        let said = self.facts.iter_mut().skip(self.latest.1);
+        match said.filter(|fact| form(fact.value()) == form(rejected.value())).last() {
+            Some(wanted) => {
+                let before = rejected.value().to_owned();
+                let wanted = std::mem::replace(wanted, rejected);
+                self.facts.push(wanted.replacing(before));
+            }
+            None => self.facts.push(rejected),
+        }
+    }
+
+    /// Returns whether the sentence announces a correction before the words, or denies what the assistant said.
+    pub(super) fn is_corrected(&self, words: &Range<usize>) -> bool {
+        let sentence = self.sentence(words.start);
+        last_before(&self.corrections, words.start).is_some_and(|range| range.start >= sentence)
+            || self.is_denial(sentence, words)
+    }
+
+    /// Returns whether a sentence is a "no" with little more than a value: "No, six one eight."
+    fn is_denial(&self, sentence: usize, words: &Range<usize>) -> bool {
+        let denies = |token: &Token<'_>| token.ends_clause && WORDS.refusals.contains(token.lower.as_str());
+        let before = self.tokens.get(sentence + 1..words.start).unwrap_or_default();
+        self.may_deny
+            && self.get(sentence).is_some_and(denies)
+            && before.len() <= LONGEST_REST
+            && before.iter().all(|token| WORDS.is_stopword(&token.lower))
+            && (words.end..=words.end + LONGEST_REST).any(|end| self.get(end).is_none_or(|token| token.is_first))
+    }
+
+    /// Returns whether the caller does not want the value at a word: "instead of the blue one".
+    fn is_rejected(&self, at: usize) -> bool {
+        last_before(&self.rejections, at).is_some_and(|range| {
+            let between = self.tokens.get(range.end..at).unwrap_or_default();
+            between.len() < 3 && between.iter().all(|token| !token.ends_clause)
+        })
+    }
+
+    /// Returns the negation that says that a value is not the right one, but the one directly before: "58, not 85".
+    fn negated(&self, words: &Range<usize>, fact: &Fact) -> Option<usize> {
+        let (last, before) = (self.facts.last()?, words.start.checked_sub(2)?);
+        let [end, negation] = self.tokens.get(before..words.start)? else { return None };
+        let is_wrong = !negation.ends_clause && is_negation(negation) && is_like(last, end, fact);
+        is_wrong.then_some(before + 1)
+    }
+
+    /// Returns the negation that says that the last value is wrong, and that value: "not the eighth, the ninth",
+    /// "el ocho no, el nueve".
+    fn contrast(&self, said: &Range<usize>, words: &Range<usize>, fact: &Fact) -> Option<(usize, String)> {
+        let last = self.facts.last()?;
+        let end = said.end.checked_sub(1).and_then(|end| self.get(end)).filter(|end| is_like(last, end, fact))?;
+        let between = self.tokens.get(said.end..words.start).filter(|between| between.len() <= LONGEST_LINK)?;
+        let has_negation = between.first().is_some_and(|token| token.ends_clause && is_negation(token));
+        let link = between.get(usize::from(has_negation)..)?;
+        let is_contrast = |token: &Token<'_>| WORDS.contrasts.contains(token.lower.as_str());
+        let is_empty = |token: &Token<'_>| WORDS.is_stopword(&token.lower) && !is_negation(token) && !adds(token);
+        let is_apart = has_negation || end.ends_clause || link.iter().any(is_contrast);
+        if !is_apart || !link.iter().all(|token| is_contrast(token) || is_empty(token)) {
+            return None;
+        }
+        let negation = if has_negation { Some(said.end) } else { self.negation_before(said.start) };
+        Some((negation?, last.value().to_owned()))
+    }
+
+    /// Returns the negation of the value at a word. "Not before noon" negates no value.
+    fn negation_before(&self, at: usize) -> Option<usize> {
+        let is_limit = |word: &str| WORDS.limits.iter().any(|limit| *limit == [word]);
+        let is_empty = |token: &Token<'_>| WORDS.is_stopword(&token.lower) && !is_limit(&token.lower);
+        let before = (at.saturating_sub(LONGEST_REST)..at).rev().filter_map(|at| Some((at, self.get(at)?)));
+        let mut before = before.take_while(|(_, token)| !token.ends_clause);
+        before
+            .find(|(_, token)| is_negation(token) || !is_empty(token))
+            .filter(|(_, token)| is_negation(token))
+            .map(|(at, _)| at)
+    }
+
+    pub(super) fn capitalises_nouns(&self) -> bool {
+        WORDS.capitalises_nouns(self.words.iter().map(String::as_str))
+    }
+
+    /// Returns where the sentence of a word begins, or a word before it in a longer sentence.
+    fn sentence(&self, at: usize) -> usize {
+        let earliest = at.saturating_sub(LONGEST);
+        (earliest..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(earliest)
+    }
+}
+
+fn is_negation(token: &Token<'_>) -> bool {
+    WORDS.negations.contains(token.lower.as_str())
+}
+
+/// Returns whether a word adds another value.
+fn adds(token: &Token<'_>) -> bool {
+    WORDS.conjunctions.contains(token.lower.as_str())
+}
+
+/// Returns whether the last value ends with a word, and has the form of another one.
+fn is_like(last: &Fact, end: &Token<'_>, fact: &Fact) -> bool {
+    last.value().ends_with(end.text) && form(last.value()) == form(fact.value())
+}
+
+/// Returns the last range that ends before a word or at it.
+fn last_before(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    ranges.get(..ranges.partition_point(|range| range.end <= at))?.last()
+}
