@@ -111,7 +111,7 @@ fn remove_links(tokens: &mut Vec<Token<'_>>) {
             |at: Option<usize>, is_it: fn(&Token<'_>) -> bool| at.and_then(|at| tokens.get(at)).is_some_and(is_it);
         let follows = |token: &Token<'_>| is_piece(token) && !token.is_first;
         (is_it(Some(at), is_link) || is_it(Some(at), is_slash))
-            && is_it(at.checked_sub(1), is_piece)
+            && is_it(at.checked_sub(1), |token| is_piece(token) || is_head(token))
             && is_it(Some(at + 1), follows)
     };
     let mut is_removed: Vec<bool> = (0..tokens.len()).map(is_between).collect();
@@ -203,6 +203,11 @@ fn is_piece(token: &Token<'_>) -> bool {
     let is_word =
         || WORDS.number(&token.lower).is_some_and(|digit| digit < 10) || WORDS.repeats(&token.lower).is_some();
     token.is_piece() || is_word()
+}
+
+/// Returns whether a word is a short group of capitals at the beginning of a code: "NH dash 80".
+fn is_head(token: &Token<'_>) -> bool {
+    token.text.len() <= 4 && token.is_word() && token.is_code()
 }
 
 fn is_slash(token: &Token<'_>) -> bool {

@@ -1,13 +1,19 @@
 //! [`Folded`]: the latest values of the facts of a call, in little memory.
 
+mod forms;
+
 use std::num::NonZeroU16;
 
 use super::choice::holds;
-use super::language::WORDS;
 use super::{Fact, FactSource, LIMIT, WISH};
+use forms::{drops_year, is_code, is_dictated, is_piece};
+pub(super) use forms::{form, is_numeric};
 
 /// How many values the caller can say between a value and its correction, if neither has a slot.
 const RECENT: usize = 3;
+
+/// The rank of a number, code or e-mail address that the caller dictated: an old one outlives a new wish.
+const DICTATED: u32 = 14;
 
 /// How many more words than its correction a value can have. The end of a longer one may be meant: "58 at the end".
 const MORE_WORDS: usize = 3;
@@ -39,6 +45,8 @@ struct Entry {
     source: FactSource,
     is_by_caller: bool,
     is_replaced: bool,
+    /// Whether the caller dictated it, and would have to again.
+    is_dictated: bool,
 }
 
 /// A value of a slot.
@@ -119,6 +127,7 @@ impl Folded {
                 source: fact.source(),
                 is_by_caller,
                 is_replaced: false,
+                is_dictated: is_by_caller && fact.slot() != WISH && fact.slot() != LIMIT && is_dictated(fact.value()),
             };
             self.words.extend([fact.slot(), fact.value(), was.as_deref().unwrap_or_default()]);
             self.entries.push(entry);
@@ -140,6 +149,7 @@ impl Folded {
             is_by_caller: entry.is_by_caller || is_by_caller,
             // The caller may return to an earlier value.
             is_replaced: entry.is_replaced && fact.replaces().is_none(),
+            is_dictated: entry.is_dictated || (is_by_caller && !known.is_wish() && is_dictated(known.value)),
         };
         self.set_words(index, &words);
         if let Some(entry) = self.entries.get_mut(index) {
@@ -173,19 +183,23 @@ impl Folded {
             if is_equal(known.value, was) {
                 return true;
             }
+            let is_piece = is_piece(fact.value(), known.value);
             let is_like = match was {
-                "" => form(known.value) == form(fact.value()) || is_piece(fact.value(), known.value),
+                "" => is_piece || (form(known.value) == form(fact.value()) && !drops_year(known.value, fact.value())),
                 // "Not the eighth" corrects "the eighth of May" as well.
-                was => holds(&known.value.to_lowercase(), &was.to_lowercase()) && is_recent(known),
+                was => holds(&known.value.to_lowercase(), &was.to_lowercase()),
             };
             let is_open = known.is_by_caller && !known.is_replaced && !known.is_wish();
-            let has_slot = known.slot == fact.slot() && (!known.slot.is_empty() || is_recent(known))
+            let is_short = is_piece || words(known.value) <= words(fact.value()) + MORE_WORDS;
+            let has_slot = known.slot == fact.slot() && !known.slot.is_empty();
+            let may_have_slot = !was.is_empty()
+                || known.slot == fact.slot()
                 || ((fact.slot().is_empty() || known.slot.is_empty()) && is_numeric(known.value));
             is_open
                 && is_like
+                && is_short
                 && !known.value.eq_ignore_ascii_case(fact.value())
-                && words(known.value) <= words(fact.value()) + MORE_WORDS
-                && (has_slot || !was.is_empty())
+                && (has_slot || (may_have_slot && is_recent(known)))
         };
         let found: Vec<(usize, String)> = self
             .iter()
@@ -224,7 +238,8 @@ impl Folded {
         let (value, was) = rest.split_at_checked(entry.value.into()).unwrap_or_default();
         let of_kind = match slot {
             WISH => 0,
-            LIMIT => 7,
+            LIMIT => 8,
+            _ if entry.is_dictated => DICTATED,
             // What the caller says next may refer to an id that the assistant said.
             _ if entry.is_by_caller || is_code(value) => 8,
             _ => 0,
@@ -260,38 +275,6 @@ fn is_equal(one: &str, other: &str) -> bool {
     one == other || one.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase))
 }
 
-/// Returns whether a value can be a part of a longer number or code, which it corrects.
-fn is_piece(piece: &str, whole: &str) -> bool {
-    let is_number = |value: &str| is_numeric(value) && matches!(form(value), (_, _, false, false, None));
-    is_number(piece) && is_number(whole) && piece.len() < whole.len()
-}
-
-/// Returns whether a value is one word of letters and digits, such as an id.
-fn is_code(value: &str) -> bool {
-    value.contains(char::is_alphabetic) && value.contains(char::is_numeric) && !value.contains(' ')
-}
-
 fn words(value: &str) -> usize {
     value.split(' ').count()
-}
-
-/// Returns whether a value has digits, or consists of numbers in words.
-pub(super) fn is_numeric(value: &str) -> bool {
-    let is_number = |word: &str| WORDS.is_number(word) || WORDS.repeats(word).is_some();
-    let lower = value.to_lowercase();
-    // "Vinte e três".
-    let mut words = lower.split([' ', '-']).filter(|word| word.len() > 2).peekable();
-    value.contains(char::is_numeric) || (words.peek().is_some() && words.all(is_number))
-}
-
-/// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.
-pub(super) fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
-    let has = |is_it: fn(char) -> bool| value.contains(is_it);
-    let lower = value.to_lowercase();
-    let is_date = lower.split(' ').any(|word| WORDS.months.contains(word) || WORDS.days.contains(word));
-    let starts_with_number = lower.starts_with(|c: char| c.is_numeric());
-    let noun =
-        lower.rsplit(' ').next().filter(|word| starts_with_number && !is_date && word.chars().all(char::is_alphabetic));
-    let noun = noun.map(|noun| noun.trim_end_matches('s').to_owned());
-    (is_numeric(value), has(char::is_alphabetic), has(|c| c == '@' || c == '_'), is_date, noun)
 }

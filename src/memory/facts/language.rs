@@ -51,6 +51,8 @@ pub(super) struct Words {
     pub particles: HashSet<&'static str>,
     /// Words for streets in the languages that write them as a word of their own.
     pub streets: HashSet<&'static str>,
+    /// Words for streets at the end of a name: "14 May Street".
+    pub street_names: HashSet<&'static str>,
     pub stopwords: HashSet<&'static str>,
     /// Pronouns that a hyphen joins to a verb: "avez-vous".
     attached: HashSet<&'static str>,
@@ -228,6 +230,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         after_hours: phrases("after hours"),
         particles: set("particles"),
         streets: set("streets"),
+        street_names: set("street names"),
         attached: set("attached"),
         elided: set("elided"),
         stopwords: ["stopwords", "yes", "no"].into_iter().flat_map(lists).collect(),

@@ -39,7 +39,7 @@ fn value_before_not_is_the_right_one() {
         "Terça ou sexta?", "Sexta é melhor, que na terça trabalho.",
         "Numéro ?", "quatre mille", "Et la ville ?", "En fait, à Rocourt",
     ]), @"
-    The caller said: odometer=41,206 (corrected, was 42,106); June (corrected, was July); noon; terça; Sexta; quatre mille; ville=Rocourt
+    The caller said: odometer=41,206 (corrected, was 42,106); June (corrected, was July); terça; Sexta; quatre mille; ville=Rocourt
     The caller's wishes: Till the end of June not July but not before noon
     ");
 }
@@ -52,7 +52,7 @@ fn names_with_titles_and_initials_are_whole_and_german_nouns_are_none() {
         "Wo?", "Mein Mann hat die Rechnung im Büro auf den Tisch gelegt, und das ist nicht der Brief von der Stadt. Ich bin Frau Keller aus Lindau.",
         "Und wo?", "Das ist in der Gartenstraße 12, im Mai, und der Name ist nicht Tom, sondern Li.",
     ]), @"
-    The caller said: name=Mr K P McGillicuddy-Jones; Block; Philippa St Clair-Moreau; name=Jan van der Berg, Frau Keller; Lindau; Mai; Li (corrected, was Tom)
+    The caller said: name=Mr K P McGillicuddy-Jones; Block; Philippa St Clair-Moreau; name=Jan van der Berg, Frau Keller; Lindau; Li (corrected, was Tom)
     The caller's wishes: nicht der Brief von der Stadt; Gartenstraße 12 im Mai und der Name ist nicht Tom sondern Li
     ");
 }
@@ -125,7 +125,7 @@ fn ranges_are_one_value_in_the_words_of_the_caller() {
         "When?", "Any time before noon, or come at nine on Tuesday.", "¿Cuándo?", "Una mesa para dos a las nueve.",
         "Quando?", "Un tavolo per due alle otto.", "Wann?", "Um neun, ich brauche 2 Zimmer.",
     ]), @"
-    The caller said: nine; Tuesday; Una mesa; nueve; Un tavolo; otto; neun; brauche=2 Zimmer
+    The caller said: nueve; otto; neun; 2 Zimmer
     The caller's wishes: time before noon or come at nine on Tuesday; neun ich brauche 2 Zimmer
     ");
 }
@@ -209,4 +209,49 @@ fn signs_of_mail_addresses_have_several_words() {
         let facts = table(&["Mail?", said]).before(u32::MAX).facts();
         assert_eq!(facts.iter().map(Fact::value).collect::<Vec<_>>(), [mail], "{said}");
     }
+}
+
+#[test]
+fn parts_of_addresses_are_no_dates() {
+    for (said, address) in [
+        ("The one at 14 May Street.", "14 May Street"),
+        ("In via XX Settembre 14.", "via XX Settembre 14"),
+        ("In via 25 Aprile 3.", "via 25 Aprile 3"),
+        ("En la calle Dos de Mayo 14.", "calle Dos de Mayo 14"),
+        ("Das ist in der Maistraße 12.", "Maistraße 12"),
+        ("Im Juniperusweg 4a.", "Juniperusweg 4a"),
+    ] {
+        let facts = table(&["?", said]).before(u32::MAX).facts();
+        assert_eq!(facts.iter().map(Fact::value).collect::<Vec<_>>(), [address], "{said}");
+    }
+}
+
+#[test]
+fn corrections_keep_what_was_not_meant() {
+    insta::assert_snapshot!(text(&[
+        "Ihr Geburtsdatum?", "Der dritte Mai 1971.", "Der Termin ist am 1. Dezember.", "Nein, am 8. Dezember.",
+        "Your phone?", "Oh seven seven double oh, nine double oh, three one four.", "For £25,000?", "No, £40,000, please.",
+        "¿El carné?", "Ele, cuatro cuatro cero, siete uno nueve dos.", "¿Termina en nueve dos?", "No, dos nueve.",
+        "Wann?", "Nicht der zwölfte, der neunzehnte Dezember.", "When?", "Not on the 12th, on the 19th of December.",
+        "Policy?", "NH dash 80 dash 3317 B.", "¿Qué quiere?", "Una mesa, 2 sillas y un piano.",
+    ]), @"
+    The caller said: geburtsdatum=dritte Mai 1971; 8 Dezember; phone=Oh seven seven double oh nine double oh three one four; £40,000; dos nueve (corrected, was L4407192); neunzehnte Dezember (corrected, was zwölfte); 19th of December (corrected, was 12th); policy=NH803317B; 2 sillas; un piano
+    The assistant said: Geburtsdatum; 1 Dezember; £25,000; nueve dos
+    ");
+}
+
+#[test]
+fn long_mail_address_is_whole_and_dictated_numbers_outlive_wishes() {
+    let mail = "tommaso punto okafor trattino basso sette chiocciola posta trattino veloce punto it";
+    let mut said = vec!["La mail?", mail, "Your card?", "Eight five zero, four four one seven, two."];
+    for _ in 0..12 {
+        said.extend([
+            "And?",
+            "I would like to have my breakfast in the garden, please.",
+            "And?",
+            "I want the larger room.",
+        ]);
+    }
+    let text = table(&said).before(u32::MAX).text(260, |_| false).unwrap_or_default();
+    assert!(text.contains(mail) && text.contains("Eight five zero four four one seven two"), "{text}");
 }

@@ -75,7 +75,7 @@ fn small(text: &[Token<'_>], earlier: &[&Message]) -> HashSet<String> {
 
 /// The number of words around one that the rules read, so that the time grows with the length of a text alone.
 const LONGEST: usize = 64;
-/// The maximum length of a value in characters, and of a number in words, such as an IBAN.
+/// The maximum length of a value in characters, and of a number or an e-mail address in words.
 const LONGEST_VALUE: usize = 60;
 const LONGEST_NUMBER: usize = 240;
 
@@ -169,7 +169,11 @@ impl<'a> Finding<'a> {
 
     /// Returns the places of phrases that have no value: "Schönen Tag noch", "one moment". A single word must be a clause.
     fn empty_phrases(&self) -> Vec<Range<usize>> {
-        let is_clause = |at: usize| self.get(at).is_some_and(|token| token.is_first && token.ends_clause);
+        let begins = |at: usize| {
+            let before = at.checked_sub(1).and_then(|before| self.get(before));
+            before.is_none_or(|before| before.ends_clause || WORDS.is_reply(&before.lower))
+        };
+        let is_clause = |at: usize| begins(at) && self.get(at).is_some_and(|token| token.ends_clause);
         let phrases = ranges(&WORDS.farewells, &self.words).chain(ranges(&WORDS.ignorance, &self.words));
         let mut found: Vec<Range<usize>> = phrases.filter(|words| words.len() > 1 || is_clause(words.start)).collect();
         found.sort_by_key(|words| words.start);
@@ -262,7 +266,8 @@ impl<'a> Finding<'a> {
     fn add_as(&mut self, slot: &str, at: usize, length: usize) -> usize {
         let words: Vec<&str> = self.tokens.iter().skip(at).take(length).map(|token| token.text).collect();
         let text = words.join(" ");
-        let value = one_line(&text, if is_numeric(&text) { LONGEST_NUMBER } else { LONGEST_VALUE });
+        let is_long = is_numeric(&text) || self.spoken_mail(at) == Some(length);
+        let value = one_line(&text, if is_long { LONGEST_NUMBER } else { LONGEST_VALUE });
         if !value.is_empty() {
             self.push(slot, value, at..at + length);
         }

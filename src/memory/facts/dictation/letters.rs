@@ -62,8 +62,10 @@ fn pieces(tokens: &[Token<'_>], start: usize) -> Vec<Piece> {
             None if is_other => (None, 1),
             None => break,
         };
-        let is_doubtful = length == 1 && letter.is_some() && WORDS.is_stopword(&token.lower);
         let ends_clause = tokens.get(at + length - 1).is_some_and(|last| last.ends_clause);
+        let is_word = length == 1 && letter.is_some() && WORDS.is_stopword(&token.lower);
+        // "Ele, cuatro, cero".
+        let is_doubtful = is_word && !(ends_clause && token.text.len() > 2);
         found.push(Piece { at, length, letter, is_doubtful, ends_clause });
         at += length;
     }

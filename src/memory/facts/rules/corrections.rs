@@ -99,7 +99,13 @@ impl Finding<'_> {
     /// "el ocho no, el nueve".
     fn contrast(&self, said: &Range<usize>, words: &Range<usize>, fact: &Fact) -> Option<(usize, String)> {
         let last = self.facts.last()?;
-        let end = said.end.checked_sub(1).and_then(|end| self.get(end)).filter(|end| is_like(last, end, fact))?;
+        let end =
+            said.end.checked_sub(1).and_then(|end| self.get(end)).filter(|end| last.value().ends_with(end.text))?;
+        // "Not on the twelfth, on the nineteenth of May".
+        let is_day = || is_day(last.value()) && form(fact.value()).3;
+        if form(last.value()) != form(fact.value()) && !is_day() {
+            return None;
+        }
         let between = self.tokens.get(said.end..words.start).filter(|between| between.len() <= LONGEST_LINK)?;
         let has_negation = between.first().is_some_and(|token| token.ends_clause && is_negation(token));
         let link = between.get(usize::from(has_negation)..)?;
@@ -130,7 +136,7 @@ impl Finding<'_> {
     }
 
     /// Returns where the sentence of a word begins, or a word before it in a longer sentence.
-    fn sentence(&self, at: usize) -> usize {
+    pub(super) fn sentence(&self, at: usize) -> usize {
         let earliest = at.saturating_sub(LONGEST);
         (earliest..=at).rev().find(|start| self.get(*start).is_some_and(|token| token.is_first)).unwrap_or(earliest)
     }
@@ -143,6 +149,14 @@ fn is_negation(token: &Token<'_>) -> bool {
 /// Returns whether a word adds another value.
 fn adds(token: &Token<'_>) -> bool {
     WORDS.conjunctions.contains(token.lower.as_str())
+}
+
+/// Returns whether a value is a day of a month, such as `eighth` and `12th`.
+fn is_day(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    let digits = lower.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let number = digits.parse().ok().or_else(|| Some(WORDS.number_parts(&lower)?.iter().sum()));
+    !lower.contains(' ') && number.is_some_and(|day: u32| (1..=31).contains(&day))
 }
 
 /// Returns whether the last value ends with a word, and has the form of another one.

@@ -31,6 +31,12 @@ impl Finding<'_> {
             (_, true) => 3,
             _ => return None,
         };
+        let ends = self.get(at + length - 1).is_some_and(|token| token.ends_clause);
+        // "14 May Street".
+        let is_street = |token: &Token<'_>| token.is_proper() && WORDS.street_names.contains(token.lower.as_str());
+        if !ends && self.get(at + length).is_some_and(is_street) {
+            return None;
+        }
         let is_year = |at: usize| {
             self.get(at).is_some_and(|token| {
                 token.text.len() == 4
@@ -38,7 +44,6 @@ impl Finding<'_> {
                     && token.text.chars().all(|c| c.is_ascii_digit())
             })
         };
-        let ends = self.get(at + length - 1).is_some_and(|token| token.ends_clause);
         let of = usize::from(!ends && self.get(at + length).is_some_and(is_of));
         if is_year(at + length + of) {
             return Some(length + of + 1);

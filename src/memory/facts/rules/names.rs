@@ -46,10 +46,15 @@ impl Finding<'_> {
         };
         let before = at.checked_sub(1).and_then(|at| self.get(at));
         self.is_open_before(at)
-            && before.is_some_and(|token| WORDS.articles.contains(token.lower.as_str()))
+            && before.is_some_and(is_article)
             && !self.get(at).is_some_and(is_value)
             && !self.get(at + 1).is_some_and(Token::has_digit)
-            && self.capitalises_nouns()
+            && at.checked_sub(1).is_some_and(|article| self.has_nouns(article))
+    }
+
+    /// Returns whether nouns have capitals after this article. A short article can be one of another language.
+    fn has_nouns(&self, article: usize) -> bool {
+        self.get(article).is_some_and(|token| token.text.len() > 3) || self.capitalises_nouns()
     }
 
     /// Returns the length of a run of capitalized words and initials, with a surname such as `da Silva` after two of them.
@@ -65,8 +70,8 @@ impl Finding<'_> {
     fn surname(&self, at: usize) -> usize {
         let is_particle = |token: &Token<'_>| !token.ends_clause && WORDS.particles.contains(token.lower.as_str());
         let particles = if self.is_open_before(at) { self.run(at, is_particle) } else { 0 };
-        let names = self.get(at + particles).is_some_and(Token::is_proper);
-        if (1..=2).contains(&particles) && names { particles + 1 } else { 0 }
+        let run = self.run(at + particles, |token| token.is_proper()).min(2);
+        if (1..=2).contains(&particles) && run > 0 { particles + run } else { 0 }
     }
 
     /// Adds the name after an introduction, in the case of the transcript.
@@ -94,4 +99,8 @@ impl Finding<'_> {
             .is_some_and(|token| ["name", "nome", "nombre", "nom"].contains(&token.lower.as_str()));
         if run == 0 || !before { 0 } else { self.add_as("name", at, run) }
     }
+}
+
+fn is_article(token: &Token<'_>) -> bool {
+    !token.ends_clause && WORDS.articles.contains(token.lower.as_str())
 }

@@ -53,6 +53,11 @@ impl Finding<'_> {
         if (!(is_digit || is_large) || (is_small && !is_amount)) && length == 1 && nouns == 0 {
             return 0;
         }
+        // The article of "una mesa" counts only beside other counts.
+        let is_article = length == 1 && self.get(at).is_some_and(|token| WORDS.is_stopword(&token.lower));
+        if is_article && (self.latest.0 != self.sentence(at) || self.latest.1 == self.facts.len()) {
+            return 0;
+        }
         // The number of a list entry.
         let is_list = self.get(at).is_some_and(|token| {
             token.is_first
@@ -156,7 +161,8 @@ impl Finding<'_> {
 
 /// Returns whether a word can be what a number before it counts.
 pub(super) fn is_noun(token: &Token<'_>) -> bool {
-    token.is_word() && token.text.len() > 2 && !WORDS.is_stopword(&token.lower) && !token.is_capitalised()
+    let is_empty = |word: &str| WORDS.is_stopword(word) || WORDS.unnamed.contains(word);
+    token.is_word() && token.text.len() > 2 && !is_empty(&token.lower) && !token.is_capitalised()
 }
 
 fn is_number(token: &Token<'_>) -> bool {

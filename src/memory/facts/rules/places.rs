@@ -9,7 +9,7 @@ const LONGEST_NAME: usize = 5;
 
 impl Finding<'_> {
     /// Returns the length of an address with a word for streets that begins here: `14 bis, rue des Lilas`,
-    /// `Via Garibaldi 12`. Without such a word, see [`counted`](Self::counted).
+    /// `Via Garibaldi 12`, `Gartenweg 4a`. Without such a word, see [`counted`](Self::counted).
     pub(super) fn address(&self, at: usize) -> Option<usize> {
         let is_number = |at: usize| self.get(at).is_some_and(is_house_number);
         let is_suffix = |token: &Token<'_>| ["bis", "ter"].contains(&token.lower.as_str());
@@ -17,13 +17,23 @@ impl Finding<'_> {
             true => 1 + usize::from(self.get(at + 1).is_some_and(is_suffix)),
             false => 0,
         };
+        let is_whole = |token: &Token<'_>| {
+            token.is_proper() && !token.ends_clause && WORDS.street_ends.iter().any(|end| token.lower.ends_with(end))
+        };
+        if self.get(at).is_some_and(is_whole) && is_number(at + 1) {
+            return Some(2);
+        }
         let street = at + number;
         let names_street = |token: &Token<'_>| !token.ends_clause && WORDS.streets.contains(token.lower.as_str());
         self.get(street).filter(|token| names_street(token))?;
         let is_name = |token: &Token<'_>| {
-            token.is_word() && (token.is_capitalised() || WORDS.without_article(&token.lower) != token.lower)
+            token.is_word()
+                && (token.text.starts_with(char::is_uppercase) || WORDS.without_article(&token.lower) != token.lower)
         };
-        let is_part = |token: &Token<'_>| is_name(token) || WORDS.particles.contains(token.lower.as_str());
+        // "Via 25 Aprile 3".
+        let is_day = |token: &Token<'_>| token.text.len() <= 2 && is_house_number(token);
+        let is_part =
+            |token: &Token<'_>| is_name(token) || is_day(token) || WORDS.particles.contains(token.lower.as_str());
         let name = self.run(street + 1, is_part).min(LONGEST_NAME);
         let words = self.tokens.get(street + 1..street + 1 + name)?;
         let name = words.iter().rposition(is_name)? + 1;

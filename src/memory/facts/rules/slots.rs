@@ -25,10 +25,12 @@ impl Finding<'_> {
                 continue;
             }
             let is_cue = WORDS.corrections.iter().flatten().any(|word| *word == token.lower);
-            let is_limit = || WORDS.limits.iter().any(|limit| *limit == [token.lower.as_str()]);
-            let is_stop = is_stop || is_cue || is_limit() || WORDS.unnamed.contains(token.lower.as_str());
+            let mut wishes = WORDS.limits.iter().chain(&WORDS.wishes);
+            let is_wish = wishes.any(|wish| *wish == [token.lower.as_str()]);
+            let is_stop = is_stop || is_cue || is_wish || WORDS.unnamed.contains(token.lower.as_str());
             let is_label = token.is_label && nouns.is_empty();
-            if is_stop || !token.is_word() || (token.ends_clause && !is_label) || nouns.len() == 2 {
+            if is_stop || !token.is_word() || token.is_initial() || (token.ends_clause && !is_label) || nouns.len() == 2
+            {
                 break;
             }
             nouns.push(WORDS.without_article(&token.lower));

@@ -74,13 +74,17 @@ impl Finding<'_> {
     }
 }
 
-/// Returns the number of words in which a clause answers and announces a correction: "No, I mean" refuses nothing.
+/// Returns the number of words in which a clause greets, answers or announces a correction: "No, I mean" refuses nothing.
 fn announcement(clause: &[Token<'_>], words: &[String]) -> usize {
-    let corrects = |from: usize| begins_with(&WORDS.corrections, words.get(from..)?);
-    let is_limit = |from: usize| words.get(from..).is_some_and(|words| begins_with(&WORDS.limits, words).is_some());
-    let reply = clause.first().filter(|reply| WORDS.is_reply(&reply.lower));
-    let mut from = usize::from(reply.is_some_and(|reply| reply.ends_clause || corrects(1).is_some()));
-    while let Some(length) = corrects(from).filter(|_| !is_limit(from)) {
+    let begins = |phrases, from: usize| begins_with(phrases, words.get(from..).unwrap_or_default());
+    let correction = |from: usize| begins(&WORDS.corrections, from);
+    let mut from = 0;
+    while let Some(token) = clause.get(from) {
+        let is_pause = token.ends_clause && WORDS.is_stopword(&token.lower);
+        let is_reply = WORDS.is_reply(&token.lower) && correction(from + 1).is_some();
+        let corrects = correction(from).filter(|_| begins(&WORDS.limits, from).is_none());
+        let word = (is_pause || is_reply).then_some(1);
+        let Some(length) = begins(&WORDS.farewells, from).or(corrects).or(word) else { break };
         from += length;
     }
     from
