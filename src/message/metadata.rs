@@ -8,6 +8,7 @@ mod redacted;
 mod size;
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use covered::Covered;
@@ -19,18 +20,20 @@ use crate::message::times::Times;
 use crate::message::turn::{RequestRecord, TurnRecord};
 use crate::message::unknown::Unknown;
 use crate::message::value::Map;
-use crate::message::{Empty, Heard, Rarely, Role, Text};
+use crate::message::{Empty, Heard, Position, Rarely, Role, Text};
 
 /// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
 ///
-/// Equal metadata is of messages with the same role, revision and heard prefix too.
+/// Equal metadata is of messages with the same position, role, revision and heard prefix too.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     creation_ms: i64,
     // `None` for most messages. Copies of a message share it.
     more: Option<Arc<More>>,
-    // Here and not in `Message`, where they would take a word of their own.
-    pub(super) revision: u32,
+    // The position, role and flags fill one word here, and more in `Message`.
+    seq: u32,
+    // 0 if the message is no summary.
+    summary: u16,
     pub(super) role: Role,
     pub(super) flags: u8,
 }
@@ -40,6 +43,8 @@ struct More {
     times: Rarely<Times>,
     heard: Option<Heard>,
     merges: u32,
+    /// The number of revisions after the first.
+    edits: u32,
     turn: Option<Box<TurnRecord>>,
     parts: Rarely<Parts>,
     covered: Rarely<Covered>,
@@ -71,8 +76,35 @@ impl Empty for Rare {
 
 impl Metadata {
     #[inline]
-    pub(crate) fn new(role: Role, creation_ms: i64) -> Self {
-        Self { creation_ms, more: None, revision: 1, role, flags: 0 }
+    pub(crate) fn new(position: Position, role: Role, creation_ms: i64) -> Self {
+        Self { creation_ms, more: None, role, flags: 0, seq: 0, summary: 0 }.at(position)
+    }
+
+    /// Returns the metadata of a message at another position.
+    #[inline]
+    pub(super) fn at(self, position: Position) -> Self {
+        // A conversation has at most 9,999 summaries.
+        let number = position.summary_number().map_or(0, NonZeroU32::get);
+        Self { seq: position.seq(), summary: u16::try_from(number).unwrap_or(u16::MAX), ..self }
+    }
+
+    #[inline]
+    pub(super) fn position(&self) -> Position {
+        match NonZeroU32::new(self.summary.into()) {
+            None => Position::message(self.seq),
+            Some(number) => Position::summary(self.seq, number),
+        }
+    }
+
+    #[inline]
+    pub(super) fn revision(&self) -> u32 {
+        self.more.as_ref().map_or(1, |more| more.edits.saturating_add(1))
+    }
+
+    pub(super) fn set_revision(&mut self, revision: NonZeroU32) {
+        if revision.get() != self.revision() {
+            self.more().edits = revision.get() - 1;
+        }
     }
 
     /// Returns the marks on the message. [`Attribute::Merged`] occurs once for each merge.
@@ -278,7 +310,7 @@ mod tests {
 
     #[test]
     fn data_that_was_removed_leaves_no_trace() {
-        let mut metadata = Metadata::new(Role::User, 5);
+        let mut metadata = Metadata::new(Position::message(0), Role::User, 5);
         metadata.set_timing(Timing::LlmStart, 6);
         let without = metadata.clone();
         metadata.aux_mut().insert("attempts".to_owned(), 2.into());

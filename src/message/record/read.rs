@@ -109,11 +109,11 @@ impl RecordDraft {
         let heard = said.heard.as_ref().map(|heard| heard.of(&contents)).transpose()?;
         let mut message = Message {
             id,
-            position,
             contents,
-            metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?,
+            metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?.at(position),
         };
-        (message.metadata.role, message.metadata.revision) = (role, revision.get());
+        message.metadata.role = role;
+        message.metadata.set_revision(revision);
         message.metadata.set_heard(heard);
         let of_parts = metadata.parts.map(|parts| set_parts(&mut message.metadata, id, parts)).transpose()?;
         if of_parts.is_some_and(|contents| contents != message.contents.len()) {

@@ -7,8 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, Map, Measured, MessageError, MessageId, Metadata, PartData, Rarely,
-    RequestRecord, Role, RoleHint, Text, Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, Map, Measured, MessageError, MessageId, Metadata, PartData, Position,
+    Rarely, RequestRecord, Role, RoleHint, Text, Timing, TurnRecord, Value,
 };
 
 /// The metadata of a record, without checks against its contents.
@@ -77,7 +77,7 @@ impl Draft for MetadataEntries {
 impl MetadataEntries {
     fn into_draft(self) -> Result<MetadataDraft, MessageError> {
         let Some(creation_ms) = self.timings.creation else { return Ok(MetadataDraft::default()) };
-        let mut metadata = Metadata::new(Role::User, creation_ms);
+        let mut metadata = Metadata::new(Position::message(0), Role::User, creation_ms);
         for (timing, after_ms) in self.timings.others {
             metadata.set_timing(timing, creation_ms.wrapping_add(after_ms));
         }
