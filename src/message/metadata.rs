@@ -4,11 +4,11 @@ mod covered;
 mod earlier;
 mod heard;
 mod parts;
+mod position;
 mod redacted;
 mod size;
 
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use covered::Covered;
@@ -78,33 +78,6 @@ impl Metadata {
     #[inline]
     pub(crate) fn new(position: Position, role: Role, creation_ms: i64) -> Self {
         Self { creation_ms, more: None, role, flags: 0, seq: 0, summary: 0 }.at(position)
-    }
-
-    /// Returns the metadata of a message at another position.
-    #[inline]
-    pub(super) fn at(self, position: Position) -> Self {
-        // A conversation has at most 9,999 summaries.
-        let number = position.summary_number().map_or(0, NonZeroU32::get);
-        Self { seq: position.seq(), summary: u16::try_from(number).unwrap_or(u16::MAX), ..self }
-    }
-
-    #[inline]
-    pub(super) fn position(&self) -> Position {
-        match NonZeroU32::new(self.summary.into()) {
-            None => Position::message(self.seq),
-            Some(number) => Position::summary(self.seq, number),
-        }
-    }
-
-    #[inline]
-    pub(super) fn revision(&self) -> u32 {
-        self.more.as_ref().map_or(1, |more| more.edits.saturating_add(1))
-    }
-
-    pub(super) fn set_revision(&mut self, revision: NonZeroU32) {
-        if revision.get() != self.revision() {
-            self.more().edits = revision.get() - 1;
-        }
     }
 
     /// Returns the marks on the message. [`Attribute::Merged`] occurs once for each merge.

@@ -43,6 +43,15 @@ fn join_letters(tokens: &mut Vec<Token<'_>>) {
             (*token, token.ends_clause) = (token.dictated(text), ends_clause);
         }
         is_joined.get_mut(at + 1..=*end).unwrap_or_default().fill(true);
+        // "T, T as in Toledo" is one letter.
+        let is_said = |before: usize| {
+            let is_found =
+                index.checked_sub(1).and_then(|index| found.get(index)).is_some_and(|(.., end)| *end == before);
+            !is_found && tokens.get(before).is_some_and(|token| token.text == *text && token.ends_clause)
+        };
+        if let Some(before) = at.checked_sub(1).filter(|before| is_said(*before)) {
+            is_joined.get_mut(before).into_iter().for_each(|is_joined| *is_joined = true);
+        }
     }
     remove(tokens, is_joined);
 }

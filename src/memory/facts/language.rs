@@ -88,6 +88,8 @@ pub(super) struct Words {
     /// ninth".
     pub negations: HashSet<&'static str>,
     pub contrasts: HashSet<&'static str>,
+    /// Words that begin a condition.
+    pub conditions: HashSet<&'static str>,
     /// Words that add another value: "not on Monday and Tuesday".
     pub conjunctions: HashSet<&'static str>,
     /// Words before the first value of a range, with the word between the two: "between ... and". The first one may be
@@ -215,6 +217,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         street_ends: set("street ends"),
         negations: set("negations"),
         contrasts: set("contrasts"),
+        conditions: set("conditions"),
         conjunctions: set("conjunctions"),
         ranges: lists("ranges").into_iter().map(range).collect(),
         questions: set("questions"),

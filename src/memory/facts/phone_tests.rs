@@ -221,8 +221,7 @@ fn parts_of_addresses_are_no_dates() {
         ("Das ist in der Maistraße 12.", "Maistraße 12"),
         ("Im Juniperusweg 4a.", "Juniperusweg 4a"),
     ] {
-        let facts = table(&["?", said]).before(u32::MAX).facts();
-        assert_eq!(facts.iter().map(Fact::value).collect::<Vec<_>>(), [address], "{said}");
+        assert_eq!(values(said), [address], "{said}");
     }
 }
 
@@ -254,4 +253,53 @@ fn long_mail_address_is_whole_and_dictated_numbers_outlive_wishes() {
     }
     let text = table(&said).before(u32::MAX).text(260, |_| false).unwrap_or_default();
     assert!(text.contains(mail) && text.contains("Eight five zero four four one seven two"), "{text}");
+}
+
+#[test]
+fn digits_with_pauses_are_one_number_if_one_is_repeated() {
+    for (said, numbers) in [
+        ("My mobile is 98450 double 1, double 3, 2.", &["9845011332"][..]),
+        ("It's 01970 555 0 double 2, thanks.", &["01970555022"]),
+        ("Triple 4, 0 8, double 1, 6.", &["44408116"]),
+        ("Double 5, 0 2, triple 7, 1.", &["55027771"]),
+        ("Triple 4, 8, 6, 2, 5, please.", &["4448625"]),
+        ("It's 4 4 double 1, 2 adults.", &["2 adults", "4411"]),
+        ("Gatwick, 12 30, 45.", &["12 30", "45"]),
+    ] {
+        assert_eq!(values(said), numbers, "{said}");
+    }
+}
+
+#[test]
+fn condition_denies_nothing() {
+    for (said, days) in [
+        ("Ideally the 23rd. If not, the 24th or the 26th.", &["23rd", "24th", "26th"][..]),
+        ("Am 29. Januar. Wenn nicht am 29., dann am 5. Februar.", &["29 Januar", "29", "5 Februar"]),
+        ("Se non il 29 gennaio, il 5 febbraio.", &["29 gennaio", "5 febbraio"]),
+        ("Si no el 29 de enero, el 5 de febrero.", &["29 de enero", "5 de febrero"]),
+    ] {
+        let facts = table(&["?", said]).before(u32::MAX).facts();
+        let limits = facts.iter().filter(|fact| fact.slot() == LIMIT || fact.replaces().is_some()).count();
+        let said_days: Vec<&str> = facts.iter().map(Fact::value).collect();
+        assert_eq!((limits, said_days), (0, days.to_vec()), "{said}");
+    }
+}
+
+#[test]
+fn denial_corrects_only_what_the_assistant_said() {
+    insta::assert_snapshot!(text(&[
+        "Is the house number 14?", "14 is next door. We're 41.", "And the card?", "4 4 1 0. No, 4 4 1 0 is my wife's.",
+        "¿Con qué banco?", "Con Bankinter. No es Sabadell, eh.", "¿El día?", "El 12 de mayo. No, es el 13 de mayo.",
+        "Serial?", "H M R 6 0 4 2 T, T as in Tango.", "¿La póliza?", "4 4 7 1 L K V, uve de Valencia.",
+        "Mail?", "sree underscore v at the rate post dot example",
+    ]), @"
+    The caller said: house=14; 41; card=4410; banco=Bankinter; día=13 de mayo (corrected, was 12 de mayo); serial=HMR6042T; póliza=4471LKV; mail=sree underscore v at the rate post dot example
+    The caller's wishes: No es Sabadell eh
+    ");
+}
+
+/// Returns the values of a sentence that answers a question.
+fn values(said: &str) -> Vec<String> {
+    let facts = table(&["?", said]).before(u32::MAX).facts();
+    facts.iter().map(|fact| fact.value().to_owned()).collect()
 }

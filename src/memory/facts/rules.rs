@@ -122,7 +122,13 @@ impl<'a> Finding<'a> {
             let next = rejections.partition_point(|rejection| rejection.end <= range.start);
             rejections.get(next).is_some_and(|rejection| rejection.start <= range.start)
         };
-        let corrections = ranges(&WORDS.corrections, &words).filter(|range| !is_part(range)).collect();
+        // "No, es el 12" corrects, "no es el 12" does not.
+        let has_pause = |range: &Range<usize>| {
+            let first = tokens.get(range.start);
+            first.is_none_or(|first| first.ends_clause || range.len() == 1 || !WORDS.is_reply(&first.lower))
+        };
+        let corrections = ranges(&WORDS.corrections, &words);
+        let corrections = corrections.filter(|range| !is_part(range) && has_pause(range)).collect();
         let is_at =
             |at: &usize| words.get(*at..).is_some_and(|words| WORDS.mails.iter().any(|mail| mail.at(words).is_some()));
         let at_signs = (0..words.len()).filter(is_at).collect();

@@ -68,11 +68,12 @@ impl Finding<'_> {
             || self.is_denial(sentence, words)
     }
 
-    /// Returns whether a sentence is a "no" with little more than a value: "No, six one eight."
+    /// Returns whether the caller's first sentence is a "no" with little more than a value: "No, six one eight."
     fn is_denial(&self, sentence: usize, words: &Range<usize>) -> bool {
         let denies = |token: &Token<'_>| token.ends_clause && WORDS.refusals.contains(token.lower.as_str());
         let before = self.tokens.get(sentence + 1..words.start).unwrap_or_default();
         self.may_deny
+            && sentence == 0
             && self.get(sentence).is_some_and(denies)
             && before.len() <= LONGEST_REST
             && before.iter().all(|token| WORDS.is_stopword(&token.lower))
@@ -92,7 +93,7 @@ impl Finding<'_> {
         let (last, before) = (self.facts.last()?, words.start.checked_sub(2)?);
         let [end, negation] = self.tokens.get(before..words.start)? else { return None };
         let is_wrong = !negation.ends_clause && is_negation(negation) && is_like(last, end, fact);
-        is_wrong.then_some(before + 1)
+        (is_wrong && !self.is_condition(before + 1)).then_some(before + 1)
     }
 
     /// Returns the negation that says that the last value is wrong, and that value: "not the eighth, the ninth",
@@ -125,10 +126,15 @@ impl Finding<'_> {
         let is_empty = |token: &Token<'_>| WORDS.is_stopword(&token.lower) && !is_limit(&token.lower);
         let before = (at.saturating_sub(LONGEST_REST)..at).rev().filter_map(|at| Some((at, self.get(at)?)));
         let mut before = before.take_while(|(_, token)| !token.ends_clause);
-        before
-            .find(|(_, token)| is_negation(token) || !is_empty(token))
-            .filter(|(_, token)| is_negation(token))
-            .map(|(at, _)| at)
+        let negation = before.find(|(_, token)| is_negation(token) || !is_empty(token));
+        negation.filter(|(at, token)| is_negation(token) && !self.is_condition(*at)).map(|(at, _)| at)
+    }
+
+    /// Returns whether a word is part of a condition, which denies nothing: "if not", "si ce n'est pas".
+    pub(super) fn is_condition(&self, at: usize) -> bool {
+        let before = self.tokens.get(at.saturating_sub(LONGEST_REST)..at).unwrap_or_default();
+        let mut clause = before.iter().rev().take_while(|token| !token.ends_clause);
+        clause.any(|token| WORDS.conditions.contains(token.lower.as_str()))
     }
 
     pub(super) fn capitalises_nouns(&self) -> bool {

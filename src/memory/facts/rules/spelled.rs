@@ -1,5 +1,6 @@
 //! Codes, numbers and e-mail addresses that somebody dictates.
 
+use super::numbers::is_noun;
 use super::{Finding, LONGEST, is_group};
 use crate::memory::facts::Fact;
 use crate::memory::facts::language::{MailWords, WORDS};
@@ -44,8 +45,11 @@ impl Finding<'_> {
             let words = self.tokens.iter().skip(at).take(run);
             words.filter(|token| token.text.contains(char::is_alphabetic)).count()
         };
-        // "HB 4 4 77 2".
-        let is_head = |token: &Token<'_>| token.is_word() && token.is_code() && !token.ends_clause && is_group(token);
+        // "HB 4 4 77 2", "98450 double 1, double 3, 2".
+        let is_head = |token: &Token<'_>| {
+            let is_group = token.is_word() && token.is_code() && is_group(token);
+            !token.ends_clause && (is_group || (is_digits(token) && self.has_repeat(at + 1)))
+        };
         let after_head = if self.get(at).is_some_and(is_head) { self.dictated(at + 1) } else { 0 };
         if after_head >= 3 {
             return 1 + after_head;
@@ -69,15 +73,27 @@ impl Finding<'_> {
     /// "0 1 7 2, 4 4 1".
     fn dictated(&self, at: usize) -> usize {
         let mut length = self.run(at, |token| token.is_piece());
-        while (2..LONGEST).contains(&length) && self.get(at + length).is_some_and(|token| !token.is_first) {
+        let has_repeat = self.has_repeat(at);
+        let least = if has_repeat { 1 } else { 2 };
+        while (least..LONGEST).contains(&length) && self.get(at + length).is_some_and(|token| !token.is_first) {
             let group = self.run(at + length, |token| token.is_piece());
-            let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(|token| token.is_dictated));
-            if !is_group {
+            let goes_on = |token: &Token<'_>| token.is_dictated || (has_repeat && is_digits(token));
+            let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(goes_on));
+            // "4 4 1, 2 adults".
+            let counts = self.is_open_before(at + length + group) && self.get(at + length + group).is_some_and(is_noun);
+            if !is_group || counts {
                 break;
             }
             length += group;
         }
         length
+    }
+
+    /// Returns whether "double" or "triple" repeats a digit in the groups of digits from here on.
+    fn has_repeat(&self, at: usize) -> bool {
+        let groups = self.tokens.iter().skip(at).take(LONGEST).enumerate();
+        let mut digits = groups.take_while(|(at, token)| is_digits(token) && (*at == 0 || !token.is_first));
+        digits.any(|(_, token)| token.is_dictated && token.text.len() > 1)
     }
 
     /// Returns the length of an e-mail address in words that begins here: `mia dot li at example dot org`.
@@ -123,6 +139,10 @@ impl Finding<'_> {
         let is_one = !pauses(at, end - at - 1) || pauses(at + name - 1, 2);
         (is_one && (domain..end).any(|at| words.dot(from(at)).is_some())).then_some(end - at)
     }
+}
+
+fn is_digits(token: &Token<'_>) -> bool {
+    token.text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Returns the code that the caller spelled in their last words, if these consist of nothing else.

@@ -41,7 +41,8 @@ impl Finding<'_> {
             let is_date = |at: usize| at.checked_sub(1).is_some_and(|before| self.date(before).is_some());
             let limiting = words.iter().enumerate().filter(|(at, word)| {
                 let is_month = || WORDS.months.contains(word.as_str()) && is_date(first + at);
-                !self.contrasts.contains(&(first + at)) && !is_month()
+                let is_condition = || WORDS.negations.contains(word.as_str()) && self.is_condition(first + at);
+                !self.contrasts.contains(&(first + at)) && !is_month() && !is_condition()
             });
             let limiting: Vec<String> = limiting.map(|(_, word)| word.clone()).collect();
             start = end + 1;
