@@ -11,7 +11,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 const MONTHS: &str = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
-/// What can follow in the full names. "Calle Mayor 73" is no date.
+/// The words that can follow in the full names. "Calle Mayor 73" is no date.
 const ENDINGS: &str = "uary|ruary|ch|il|e|y|ust|t|tember|ober|ember";
 const WORDS: [&str; 20] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

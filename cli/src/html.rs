@@ -12,7 +12,7 @@ pub fn policy() -> String {
     format!("default-src 'none'; style-src 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(STYLE)))
 }
 
-/// What the page of a server has besides that of a file.
+/// The additions to a page that a server shows.
 #[derive(Debug)]
 pub struct Served {
     /// How the page follows. Without it, the page does not change.

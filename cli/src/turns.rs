@@ -48,7 +48,7 @@ impl Gap {
     }
 }
 
-/// What the caller and the assistant said, and when.
+/// The words of the caller and the assistant, with their times.
 #[derive(Default)]
 struct Spoken {
     /// When words of the caller were known, and when they had ended.

@@ -122,7 +122,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 }
 
-/// What the log, or its writer, has of the list: the messages before an index, each in its newest revision but for a few.
+/// The part of the list that the log, or its writer, has: the messages before an index, each in its newest revision but for a few.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Revisions {
     /// The index from which on the log has nothing.

@@ -17,7 +17,7 @@ enum Require {
     Available,
 }
 
-/// What a log knows about a call besides its records.
+/// The data that a log has of a call besides its records.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
     /// Records that exist, or existed, but cannot be read.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use verbale::model::ModelRequest;
 
-/// What a line says: `#3 book succeeded: item_id(ii)=7 wish_id=2 -> BOOKED`.
+/// The parts of a line: `#3 book succeeded: item_id(ii)=7 wish_id=2 -> BOOKED`.
 pub struct Remembered {
     pub tool: String,
     pub state: String,

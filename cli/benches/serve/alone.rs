@@ -38,7 +38,7 @@ impl Library {
         });
         let clients = [turn_client(bedrock.sdk_config()), summary_client(bedrock.sdk_config())];
         let [turns, summaries] = clients.map(|client| Client::from_conf(client.build()));
-        // What the fake has received is no memory of a call.
+        // The requests that the fake has received are no memory of a call.
         tokio::spawn(async move {
             loop {
                 sleep(Duration::from_secs(1)).await;

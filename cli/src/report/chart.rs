@@ -30,7 +30,7 @@ pub struct Block {
 /// Something that happened at one time, such as a barge-in. It leads to its message in the transcript.
 #[derive(Debug)]
 pub struct Mark {
-    /// What stands in the lane.
+    /// The contents of the lane.
     pub letter: char,
     pub at_ms: i64,
     pub message: usize,
@@ -179,7 +179,7 @@ pub const BARS_HEIGHT: f64 = 110.0;
 #[derive(Debug)]
 pub struct Value {
     pub lower: f64,
-    /// What comes above the lower part.
+    /// The part above the lower one.
     pub upper: f64,
     pub message: usize,
     pub title: String,

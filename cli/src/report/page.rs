@@ -30,11 +30,11 @@ pub struct Page {
     /// When something went wrong, the message of the transcript that it is about, and what.
     causes: Vec<(String, Option<usize>, Cause)>,
     rows: Vec<Row>,
-    /// What the page has if a server shows it.
+    /// The additions to the page if a server shows it.
     served: Option<Served>,
 }
 
-/// What the log does not know.
+/// The data that the log does not have.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
     pub prices: Option<Prices>,

@@ -13,7 +13,7 @@ use verbale::log::CallId;
 use super::error::ApiError;
 use super::sessions::Sessions;
 
-/// What a token allows.
+/// The rights of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Opening, holding and closing calls.

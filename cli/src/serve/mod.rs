@@ -66,7 +66,7 @@ use twilio::Twilio;
 /// How long sockets and the log may take to end.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct Server {
     calls: Calls,
     log: Log,

@@ -1,4 +1,4 @@
-//! What programs read of a call over HTTP, live or from the log.
+//! The data of a call that programs read over HTTP, live or from the log.
 
 use std::sync::Arc;
 

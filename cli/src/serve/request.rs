@@ -1,4 +1,4 @@
-//! What the handlers of all routes share: the form of their answers, the body, and the call that a path names.
+//! The parts that the handlers of all routes share: the form of their answers, the body, and the call that a path names.
 
 use std::fmt::Display;
 use std::sync::Arc;

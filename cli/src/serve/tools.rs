@@ -14,7 +14,7 @@ use super::callback::{Callback, Callbacks};
 use super::outbox::Outbox;
 use super::protocol::{ServerEvent, ToolDefinition};
 
-/// What a tool returned; `None` if there was no such act.
+/// The result of a tool; `None` if there was no such act.
 pub type Output = Result<Option<Vec<ResultContent>>, ToolError>;
 
 /// The tool calls that wait for their results, by their ids.

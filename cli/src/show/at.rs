@@ -54,7 +54,7 @@ pub struct Prompt {
 }
 
 impl At {
-    /// Rebuilds the prompt. What is shown is masked, and what is compared is not.
+    /// Rebuilds the prompt. The shown prompt is masked, the compared one is not.
     pub fn rebuild(self, call_id: &CallId, call: LoggedCall, mask: Mask) -> Result<Prompt, Failure> {
         let started_ms = started_ms(&call);
         let masked = mask.apply(call.clone())?;
@@ -182,7 +182,7 @@ impl Prompt {
 }
 
 impl Shown<'_> {
-    /// Shows a message as the model gets it: all of its contents, without its turn. What was not heard is not in the prompt.
+    /// Shows a message as the model gets it: all of its contents, without its turn. Words that were not heard are not in the prompt.
     fn of_prompt(&mut self, message: &Message) -> Result<(), Failure> {
         let at_ms = message.metadata().timing(verbale::message::Timing::Creation).unwrap_or_default();
         message.contents().iter().try_for_each(|content| self.content(at_ms, message.role(), content))

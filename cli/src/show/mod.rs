@@ -194,7 +194,7 @@ impl Shown<'_> {
         Ok(())
     }
 
-    /// Shows the contents of a message. What the caller did not hear is in brackets of its own.
+    /// Shows the contents of a message, with the words that the caller did not hear in brackets.
     fn contents(&mut self, message: &Message) -> Result<(), Failure> {
         let metadata = message.metadata();
         let at_ms =

@@ -211,7 +211,7 @@ async fn json_has_one_object_a_line() {
     }
 }
 
-/// What callers said is shown by `show` alone.
+/// Only `show` shows the words of callers.
 #[tokio::test(start_paused = true)]
 async fn list_check_and_errors_hide_what_was_said() {
     let folder = with_calls().await;

@@ -22,7 +22,7 @@ use crate::server::PATIENCE;
 /// The key of callbacks.
 pub const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// What the service does with a request. Without one of these, it answers.
+/// A fault of the service. Without one of these, it answers.
 #[derive(Clone)]
 pub enum Fault {
     Status(u16),

@@ -22,7 +22,7 @@ use crate::{run, shown};
 
 const GREETING: &str = "Good morning, Pellam Island Ferries, you are speaking with the assistant. How can I help?";
 const BACK: &str = "I am sorry, the line was interrupted. Please go on.";
-/// What the fake model says to the words that stand for none.
+/// The fake model's answer to the words that stand for none.
 const GOES_ON: &str = "You said: ... What else?";
 const SALT: &str = "a salt of 16 bytes";
 /// A word of the caller that no trace may have.

@@ -67,7 +67,7 @@ fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// What the file of a call holds.
+/// The contents of the file of a call.
 pub(super) struct Lines {
     pub call: Call,
     /// The offset where the last whole line ends. The rest was torn by a crash.

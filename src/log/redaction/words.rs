@@ -2,7 +2,7 @@
 
 use Meaning::{Digit, English, Filler, Teen, Tens, Times, Um};
 
-/// What a word means in a spoken number.
+/// The meaning of a word in a spoken number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// A digit.

@@ -32,7 +32,7 @@ pub(super) enum Attempted {
     Unread(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What attempts need: the log, the spool and the timeouts.
+/// The parts that attempts need: the log, the spool and the timeouts.
 #[derive(Clone)]
 pub(super) struct Attempts {
     pub log: Arc<dyn CallLog>,

@@ -172,7 +172,7 @@ impl CallShared {
     /// Publishes the level of the records that the task has.
     pub fn publish_level(&self, level: Durability) {
         let mut known = unpoisoned(&self.level);
-        // What was refused is stored nowhere, although nothing waits.
+        // Refused records are stored nowhere, although nothing waits.
         let is_open = self.submitted.load(Ordering::SeqCst) > 0 || self.refusal.get().is_some();
         let level = if is_open { Durability::Accepted } else { level };
         let has_changed = std::mem::replace(&mut known.now, level) != level;

@@ -18,7 +18,7 @@ pub(super) enum Word {
     Date,
     /// A requested action.
     Act,
-    /// What calls of any trade are about.
+    /// The subjects of calls of any trade.
     Topic,
     /// A success, a failure or an impossibility.
     Outcome,

@@ -240,7 +240,7 @@ impl Folded {
             WISH => 0,
             LIMIT => 8,
             _ if entry.is_dictated => DICTATED,
-            // What the caller says next may refer to an id that the assistant said.
+            // The caller's next words may refer to an id that the assistant said.
             _ if entry.is_by_caller || is_code(value) => 8,
             _ => 0,
         };

@@ -62,7 +62,7 @@ pub(super) enum Block {
     ToolCall { id: String, name: String, input: String },
 }
 
-/// What happens after a number of events.
+/// The end of an answer after a number of events.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::testing) enum Fault {
     Hang(usize),

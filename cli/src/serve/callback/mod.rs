@@ -58,7 +58,7 @@ pub struct Callback {
     pub timeout: Duration,
 }
 
-/// What a second request for the same act may do.
+/// Whether a second request for the same act may act again.
 #[derive(Debug, Clone, Copy)]
 struct Acting {
     may_act: bool,

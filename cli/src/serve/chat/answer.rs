@@ -19,7 +19,7 @@ use crate::serve::live::LiveCall;
 /// How many pieces may wait for a slow client.
 const WAITING: usize = 64;
 
-/// What a client asked for.
+/// The request of a client.
 pub struct Form {
     pub model: String,
     pub has_usage: bool,

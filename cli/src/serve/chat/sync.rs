@@ -11,7 +11,7 @@ use crate::serve::error::ApiError;
 use crate::serve::live::LiveCall;
 use crate::serve::protocol::{ClientEvent, ToolDefinition};
 
-/// What a client has of a call. It is lost with the process; the log has the words.
+/// The messages that a client has of a call. They are lost with the process; the log has the words.
 #[derive(Default)]
 pub struct Chat {
     /// The tools of the newest request.

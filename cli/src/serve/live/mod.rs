@@ -39,7 +39,7 @@ pub struct LiveCall {
     pub tools: Arc<ClientTools>,
     pub changes: Arc<Changes>,
     pub seen: Seen,
-    /// What a client of `/v1/chat/completions` has of the call.
+    /// The messages that a client of `/v1/chat/completions` has of the call.
     chat: Mutex<Chat>,
     state: Mutex<State>,
     /// The time of the last message or request.
@@ -50,7 +50,7 @@ pub struct LiveCall {
     pub line: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// What the call knows of its client's messages.
+/// The client's messages, as far as the call knows them.
 #[derive(Default)]
 struct State {
     seen: HashSet<String>,

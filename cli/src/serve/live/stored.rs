@@ -1,4 +1,4 @@
-//! What the client of a call may forget, because the log has it.
+//! The messages that the client of a call may forget, because the log has them.
 
 use verbale::log::Durability;
 

@@ -108,7 +108,7 @@ impl Chats {
 
     async fn close_within(&self, call_id: &CallId, reason: &str, timeout: Duration) -> Result<bool, ApiError> {
         let Some(conversation) = self.get(call_id) else { return Ok(false) };
-        // What is not stored in time stays in the writer.
+        // The changes that are not stored in time stay in the writer.
         conversation.finish(reason, timeout).await.map_err(ApiError::invalid)?;
         self.forget(call_id);
         Ok(true)

@@ -1,4 +1,4 @@
-//! What is read of the conversations of chats: a query, and the whole state.
+//! Reads of the conversations of chats: a query, and the whole state.
 
 use std::collections::HashMap;
 use std::sync::Arc;

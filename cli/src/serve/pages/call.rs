@@ -23,7 +23,7 @@ use crate::serve::reads::stored;
 use crate::serve::request::{Answer, call_id};
 use crate::text::count;
 
-/// What readers of a live call's page share: its newest version, and the messages that the call no longer has in memory.
+/// The state that readers of a live call's page share: its newest version, and the messages that the call no longer has in memory.
 #[derive(Default)]
 pub struct Seen(Mutex<Shown>);
 
@@ -55,7 +55,7 @@ pub async fn page(
 /// Returns the page of a live call. It is made once for each version.
 async fn of_live(server: &Server, call_id: CallId, live: &LiveCall) -> Result<Bytes, ApiError> {
     let mut shown = live.seen.0.lock().await;
-    // What changes from here on is another version.
+    // Later changes are another version.
     let version = live.changes.version();
     if shown.version == version {
         return Ok(shown.page.clone());

@@ -19,7 +19,7 @@ use crate::serve::request::Answer;
 /// The pause after an event, so that a burst of changes is one event.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What a page follows.
+/// The call or the list that a page follows.
 pub struct Followed {
     pub changes: Arc<Changes>,
     /// Returns whether the page will change no more.

@@ -77,7 +77,7 @@ pub async fn page(
     headers: HeaderMap,
 ) -> Result<Response, NoPage> {
     check(&server, &headers, &uri)?;
-    // What changes from here on is another version.
+    // Later changes are another version.
     let version = server.calls.changes.version();
     let asked = asked(listing)?;
     let found = server.pages.recent.read(&server, &asked).await;

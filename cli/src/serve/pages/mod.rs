@@ -26,7 +26,7 @@ use recent::Recent;
 /// The characters that mean something in an address.
 const SPECIAL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What the server keeps for its pages.
+/// The state that the server keeps for its pages.
 #[derive(Default)]
 pub struct Pages {
     recent: Recent,

@@ -1,4 +1,4 @@
-//! What the caller wants, refuses or limits.
+//! The wishes, refusals and constraints of the caller.
 
 use super::Finding;
 use crate::memory::facts::language::{WORDS, after, begins_with, without};
@@ -22,7 +22,7 @@ impl Finding<'_> {
         let mut start = 0;
         for end in 0..self.tokens.len() {
             let ends_sentence = |at: usize| self.get(at + 1).is_none_or(|token| token.is_first);
-            // What follows must be long enough for a clause of its own.
+            // The rest must be long enough for a clause of its own.
             let is_long = || {
                 end - start > 8
                     && self.get(end).is_some_and(|token| token.ends_clause)
