@@ -24,7 +24,7 @@ fn join_letters(tokens: &mut Vec<Token<'_>>) {
         let phrase = begins_with(&WORDS.spelling, words.get(at + 1..)?)?;
         let word = at + 1 + phrase;
         let (letter, example) = (tokens.get(at)?, tokens.get(word)?);
-        let name = || letters::named(&[&letter.lower]).filter(|_| letter.text.len() > 1);
+        let name = || letters::named(&[&letter.lower]).filter(|_| letter.text.len() > 1 && !is_capitals(letter));
         let text = self::letter(letter).or_else(name)?;
         // "I for instance" spells nothing.
         let is_meant = phrase > 1 || ((letter.text == text || letter.text.len() > 1) && example.is_capitalised());
@@ -171,7 +171,7 @@ fn write_digits(tokens: &mut [Token<'_>]) {
 
 /// Returns the digit that a word means.
 fn digit(token: &Token<'_>) -> Option<&'static str> {
-    WORDS.number(&token.lower).and_then(|digit| repeated_digit(digit, 1))
+    WORDS.number(&token.lower).filter(|_| !is_capitals(token)).and_then(|digit| repeated_digit(digit, 1))
 }
 
 /// Returns a letter once, or a digit up to three times.
@@ -211,7 +211,12 @@ fn is_digits(token: &Token<'_>) -> bool {
 fn is_piece(token: &Token<'_>) -> bool {
     let is_word =
         || WORDS.number(&token.lower).is_some_and(|digit| digit < 10) || WORDS.repeats(&token.lower).is_some();
-    token.is_piece() || is_word()
+    token.is_piece() || (!is_capitals(token) && is_word())
+}
+
+/// Returns whether a word is a group of capitals, which names no letter or digit: "UM 4 4 7".
+fn is_capitals(token: &Token<'_>) -> bool {
+    token.text.len() > 1 && token.text.chars().all(char::is_uppercase)
 }
 
 /// Returns whether a word is a short group of capitals at the beginning of a code: "NH dash 80".

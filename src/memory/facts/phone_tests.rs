@@ -265,6 +265,7 @@ fn digits_with_pauses_are_one_number_if_one_is_repeated() {
         ("Triple 4, 8, 6, 2, 5, please.", &["4448625"]),
         ("It's 4 4 double 1, 2 adults.", &["2 adults", "4411"]),
         ("Gatwick, 12 30, 45.", &["12 30", "45"]),
+        ("It's UM 4 4 7.", &["UM447"]),
     ] {
         assert_eq!(values(said), numbers, "{said}");
     }

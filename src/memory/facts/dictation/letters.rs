@@ -1,7 +1,7 @@
 //! Writes letters that somebody dictates by their names: "emme", "uve doble".
 
 use super::super::language::WORDS;
-use super::{Token, capital, is_link, is_piece, is_small_letter, remove};
+use super::{Token, capital, is_capitals, is_link, is_piece, is_small_letter, remove};
 
 /// The maximum number of words in the name of a letter.
 const LONGEST_NAME: usize = 2;
@@ -52,7 +52,8 @@ fn pieces(tokens: &[Token<'_>], start: usize) -> Vec<Piece> {
     let mut at = start;
     while let Some(token) = tokens.get(at).filter(|token| at == start || !token.is_first) {
         let letter = |length: usize| {
-            let words: Vec<&str> = tokens.get(at..at + length)?.iter().map(|token| token.lower.as_str()).collect();
+            let words = tokens.get(at..at + length).filter(|words| !words.iter().any(is_capitals))?;
+            let words: Vec<&str> = words.iter().map(|token| token.lower.as_str()).collect();
             Some((named(&words)?, length))
         };
         let name = (1..=LONGEST_NAME).rev().find_map(letter);
