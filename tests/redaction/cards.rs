@@ -432,8 +432,8 @@ fn check_masked(base: &Record, card: &str, text: &str, place: usize, split: usiz
     let (left, noise) = (bare(&redacted), bare(base) + "|" + &bare(&redact(base, &CardNumbers).unwrap()));
     for five in 0..=card.len() - 5 {
         let digits = &card[five..five + 5];
-        // The text around the card may contain some of its digits by chance.
-        let said: String = text.chars().filter(|c| !" -.,/_".contains(*c)).collect();
+        // The text around the card may contain some of its digits by chance, also together with the four that are kept.
+        let said: String = text.chars().filter(char::is_ascii_digit).collect();
         let times = (0..said.len()).filter(|at| said.as_bytes()[*at..].starts_with(digits.as_bytes())).count();
         let chance = noise.contains(digits) || times > 1;
         prop_assert!(chance || !left.contains(digits), "{text} at {place}: {left}");
