@@ -11,6 +11,11 @@ impl Amount {
     /// An unknown number.
     pub const UNKNOWN: Self = Self(i32::MIN);
 
+    /// Returns the number as an amount, unless it needs more than 31 bits.
+    pub fn exact(number: i64) -> Option<Self> {
+        i32::try_from(number).ok().map(Self).filter(|amount| !amount.is_unknown())
+    }
+
     pub fn get(self) -> Option<i64> {
         (self != Self::UNKNOWN).then_some(self.0.into())
     }
@@ -28,8 +33,7 @@ impl Default for Amount {
 
 impl From<i64> for Amount {
     fn from(number: i64) -> Self {
-        let limit = if number < 0 { -i32::MAX } else { i32::MAX };
-        Self(i32::try_from(number).unwrap_or(limit).max(-i32::MAX))
+        Self::exact(number).unwrap_or(Self(if number < 0 { -i32::MAX } else { i32::MAX }))
     }
 }
 

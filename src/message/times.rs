@@ -1,11 +1,9 @@
 //! [`Times`]: the times of a message or part besides its creation.
 
-use super::Empty;
 use super::marks::Timing;
+use super::{Amount, Empty};
 
 const COUNT: usize = Timing::ALL.len() - 1;
-/// In place of a time that is not known.
-const UNKNOWN: i32 = i32::MIN;
 
 /// The times of a message or part besides its creation, in milliseconds after it, in the order of [`Timing`].
 ///
@@ -13,13 +11,13 @@ const UNKNOWN: i32 = i32::MIN;
 /// memory as the words.
 #[derive(Clone)]
 pub(crate) enum Times {
-    Near([i32; COUNT]),
+    Near([Amount; COUNT]),
     /// A time is more than 24 days from the creation.
     Far(Box<[Option<i64>; COUNT]>),
 }
 
 impl Times {
-    pub const NONE: Self = Self::Near([UNKNOWN; COUNT]);
+    pub const NONE: Self = Self::Near([Amount::UNKNOWN; COUNT]);
 
     pub fn get(&self, timing: Timing) -> Option<i64> {
         self.at(place(timing)?)
@@ -39,11 +37,11 @@ impl Times {
     pub fn set(&mut self, timing: Timing, after_ms: i64) -> Option<i64> {
         let place = place(timing)?;
         let before = self.at(place);
-        match (&mut *self, near(after_ms)) {
+        match (&mut *self, Amount::exact(after_ms)) {
             (Self::Near(all), Some(after_ms)) => *all.get_mut(place)? = after_ms,
             (Self::Far(all), _) => *all.get_mut(place)? = Some(after_ms),
             (Self::Near(all), None) => {
-                let mut all = Box::new(all.map(known));
+                let mut all = Box::new(all.map(Amount::get));
                 *all.get_mut(place)? = Some(after_ms);
                 *self = Self::Far(all);
             }
@@ -63,7 +61,7 @@ impl Times {
 
     fn at(&self, place: usize) -> Option<i64> {
         match self {
-            Self::Near(all) => known(*all.get(place)?),
+            Self::Near(all) => all.get(place)?.get(),
             Self::Far(all) => *all.get(place)?,
         }
     }
@@ -99,14 +97,6 @@ impl Eq for Times {}
 
 fn place(timing: Timing) -> Option<usize> {
     (timing as usize).checked_sub(1)
-}
-
-fn near(after_ms: i64) -> Option<i32> {
-    i32::try_from(after_ms).ok().filter(|after_ms| *after_ms != UNKNOWN)
-}
-
-fn known(after_ms: i32) -> Option<i64> {
-    (after_ms != UNKNOWN).then_some(after_ms.into())
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ const DIGITS: [&str; 10] = ["000", "111", "222", "333", "444", "555", "666", "77
 fn join_repeated(tokens: &mut Vec<Token<'_>>) {
     let mut is_joined = vec![false; tokens.len()];
     for at in (0..tokens.len()).rev() {
-        let is_digits = |at: Option<usize>| at.and_then(|at| tokens.get(at)).is_some_and(is_digits);
+        let is_digits = |at: Option<usize>| at.and_then(|at| tokens.get(at)).is_some_and(Token::is_digits);
         let Some(times) = tokens.get(at).and_then(|token| WORDS.repeats(&token.lower)) else { continue };
         let Some(next) = tokens.get(at + 1) else { continue };
         let digit =
@@ -201,10 +201,6 @@ fn letter(token: &Token<'_>) -> Option<&'static str> {
 fn capital(letter: char) -> Option<&'static str> {
     let at = LETTERS.find(letter.to_ascii_uppercase())?;
     LETTERS.get(at..at + 1)
-}
-
-fn is_digits(token: &Token<'_>) -> bool {
-    !token.text.is_empty() && token.text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Returns whether a word is a letter, a few digits, or a digit in words.

@@ -69,7 +69,7 @@ pub(super) struct Known<'a> {
 impl Known<'_> {
     /// Returns whether it is a clause with a wish, a refusal or a constraint.
     pub fn is_wish(&self) -> bool {
-        self.slot == WISH || self.slot == LIMIT
+        is_wish(self.slot)
     }
 
     /// Returns what a later value of the caller replaces without announcing a correction: the slot, or the noun of a
@@ -115,6 +115,7 @@ impl Folded {
     fn add(&mut self, fact: &Fact) {
         let was = fact.replaces().and_then(|was| self.returned(fact).or_else(|| self.replaced(fact, was)));
         let is_by_caller = fact.source() == FactSource::Caller;
+        let dictates = |slot: &str, value: &str| is_by_caller && !is_wish(slot) && is_dictated(value);
         self.count += 1;
         let last = self.count;
         let Some(index) = self.iter().position(|known| is_equal(known.value, fact.value())) else {
@@ -127,7 +128,7 @@ impl Folded {
                 source: fact.source(),
                 is_by_caller,
                 is_replaced: false,
-                is_dictated: is_by_caller && fact.slot() != WISH && fact.slot() != LIMIT && is_dictated(fact.value()),
+                is_dictated: dictates(fact.slot(), fact.value()),
             };
             self.words.extend([fact.slot(), fact.value(), was.as_deref().unwrap_or_default()]);
             self.entries.push(entry);
@@ -149,7 +150,7 @@ impl Folded {
             is_by_caller: entry.is_by_caller || is_by_caller,
             // The caller may return to an earlier value.
             is_replaced: entry.is_replaced && fact.replaces().is_none(),
-            is_dictated: entry.is_dictated || (is_by_caller && !known.is_wish() && is_dictated(known.value)),
+            is_dictated: entry.is_dictated || dictates(known.slot, known.value),
         };
         self.set_words(index, &words);
         if let Some(entry) = self.entries.get_mut(index) {
@@ -263,6 +264,11 @@ impl Entry {
     fn length(&self) -> usize {
         usize::from(self.slot) + usize::from(self.value) + self.was.map_or(0, |was| usize::from(was.get()))
     }
+}
+
+/// Returns whether a slot is of a clause with a wish, a refusal or a constraint.
+fn is_wish(slot: &str) -> bool {
+    slot == WISH || slot == LIMIT
 }
 
 /// Returns the length of a text in bytes. [`Folded::extend`] takes no longer ones.

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 pub(super) use mails::MailWords;
+use phrases::phrase;
 pub(super) use phrases::{Phrases, after, begins_with, ranges, without};
 
 const FILES: [&str; 6] = [
@@ -197,7 +198,7 @@ fn entries_of(file: &'static str, name: &str) -> impl Iterator<Item = &'static s
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let lists = |name: &'static str| entries(name).flat_map(|list| list.split(", ")).collect::<Vec<_>>();
     let set = |name| lists(name).into_iter().collect();
-    let phrases = |name| lists(name).into_iter().map(|phrase| phrase.split(' ').collect()).collect();
+    let phrases = |name| lists(name).into_iter().map(phrase).collect();
     Words {
         numbers: set("numbers"),
         months: set("months"),
@@ -257,7 +258,7 @@ fn range(entry: &'static str) -> (Option<&'static str>, &'static str) {
 
 /// Returns a letter and the words of its name, of `w double u`.
 fn letter(entry: &'static str) -> Option<(&'static str, Vec<&'static str>)> {
-    entry.split_once(' ').map(|(letter, name)| (letter, name.split(' ').collect()))
+    entry.split_once(' ').map(|(letter, name)| (letter, phrase(name)))
 }
 
 /// The values of the entries of `tens`.

@@ -14,8 +14,8 @@ mod wishes;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use answers::closes;
-use slots::question;
+use answers::Question;
+use slots::asked_for;
 
 use super::folded::is_numeric;
 use super::language::{WORDS, begins_with, ranges};
@@ -40,23 +40,26 @@ impl FactFinder for RuleFactFinder {
             Role::Assistant => FactSource::Assistant,
             Role::Summary | Role::System => return Vec::new(),
         };
+        let is_caller = source == FactSource::Caller;
         let heard = message.heard_contents();
+        // Only the caller answers.
+        let asked = earlier.iter().rev().find(|before| is_caller && before.role() != message.role()).copied();
+        let asked_words = asked.map(Message::heard_contents);
+        let question = asked_words.as_deref().and_then(Question::of);
+        let slot = question.as_ref().and_then(asked_for);
+        let may_deny = asked.is_some() && !question.as_ref().is_some_and(|question| question.offers_help);
         let mut facts = Vec::new();
         for text in heard.texts() {
-            let asked = earlier.iter().rev().find(|before| before.role() != message.role());
-            let question = asked.filter(|_| source == FactSource::Caller).and_then(|asked| question(asked));
             let tokens = tokens(text.as_str());
             let small = small(&tokens, earlier);
-            let is_caller = source == FactSource::Caller;
-            let may_deny = is_caller && asked.is_some_and(|asked| !closes(asked));
-            let mut finding = Finding { source, question, small, may_deny, ..Finding::new(&tokens) };
-            if !(is_caller && asked.is_some_and(|asked| finding.answer(asked))) {
+            let mut finding = Finding { source, question: slot.clone(), small, may_deny, ..Finding::new(&tokens) };
+            if !question.as_ref().is_some_and(|question| finding.answer(question)) {
                 finding.find();
             }
             if is_caller {
                 finding.spelled(earlier);
-                if !asked.is_some_and(|asked| finding.choice(asked)) {
-                    finding.wishes(asked.copied());
+                if !question.as_ref().is_some_and(|question| finding.choice(question)) {
+                    finding.wishes(asked);
                 }
             }
             facts.append(&mut finding.facts);

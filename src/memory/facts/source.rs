@@ -11,7 +11,7 @@ mod value;
 use std::collections::HashSet;
 
 use super::language::WORDS;
-use super::tokens::{Token, tokens};
+use super::tokens::{Token, is_digits, tokens};
 use removed::Kind;
 pub(crate) use removed::Removed;
 pub(crate) use value::{Moment, moment};
@@ -145,7 +145,7 @@ impl Source {
 
     /// Returns the number of words from `at` that together form a number or code of the source.
     fn joined(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
-        let is_piece = |token: &&Token<'_>| token.is_spelled() || is_digits(token.text);
+        let is_piece = |token: &&Token<'_>| token.is_spelled() || token.is_digits();
         let length = tokens.iter().skip(at).take_while(is_piece).count();
         let code: String = tokens.iter().skip(at).take(length).map(|token| token.lower.as_str()).collect();
         (length > 1 && (self.codes.contains(&code) || self.is_spelled(&code))).then_some(length)
@@ -190,10 +190,6 @@ fn kind(value: &Value) -> Kind {
         Value::Mail(_) | Value::Code(_) => Kind::Code,
         Value::Name => Kind::Name,
     }
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Returns whether a word means a day of the month, such as `24th`.

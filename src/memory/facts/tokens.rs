@@ -82,7 +82,7 @@ fn continue_name(found: &mut [Token<'_>]) {
 fn join_days(tokens: &mut [Token<'_>]) {
     for at in 1..tokens.len() {
         let Some([day, month]) = tokens.get_mut(at - 1..=at) else { continue };
-        let is_day = day.text.len() <= 2 && day.text.chars().all(|c| c.is_ascii_digit());
+        let is_day = day.text.len() <= 2 && day.is_digits();
         // "I have 2. May I" is no date.
         let is_month = month.lower != "may" && WORDS.months.contains(month.lower.as_str());
         let is_range = month.text == month.lower && WORDS.is_between(&month.lower);
@@ -102,6 +102,11 @@ pub(super) fn is_and(token: &Token<'_>) -> bool {
     ["and", "y", "e", "et"].contains(&token.lower.as_str())
 }
 
+/// Returns whether a text consists of digits.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
 /// Splits `order(X17)` before the bracket.
 fn split_brackets(word: &str) -> impl Iterator<Item = &str> {
     let at = word.find('(').filter(|at| *at > 0).unwrap_or(0);
@@ -117,6 +122,10 @@ impl<'a> Token<'a> {
 
     pub fn has_digit(&self) -> bool {
         self.text.contains(|c: char| c.is_numeric())
+    }
+
+    pub fn is_digits(&self) -> bool {
+        is_digits(self.text)
     }
 
     pub fn is_word(&self) -> bool {
@@ -162,7 +171,7 @@ impl<'a> Token<'a> {
 
     /// Returns whether the word is a piece of a code: a letter, or a few digits.
     pub fn is_piece(&self) -> bool {
-        self.is_spelled() || (self.text.len() <= 4 && self.text.chars().all(|c| c.is_ascii_digit()))
+        self.is_spelled() || (self.text.len() <= 4 && self.is_digits())
     }
 
     /// Returns whether the word is one letter or digit, or a dictated one, as when somebody spells a code.

@@ -1,7 +1,7 @@
 //! [`MailWords`]: the words for the signs in a dictated e-mail address.
 
 use super::entries_of;
-use super::phrases::{Phrases, begins_with};
+use super::phrases::{Phrases, begins_with, phrase};
 
 /// The phrases for the signs in an e-mail address, in one language.
 pub(in crate::memory::facts) struct MailWords {
@@ -13,8 +13,7 @@ pub(in crate::memory::facts) struct MailWords {
 
 impl MailWords {
     pub(super) fn of(file: &'static str) -> Self {
-        let lists = |name| entries_of(file, name).flat_map(|list| list.split(", "));
-        let phrases = |name| lists(name).map(|phrase| phrase.split(' ').collect()).collect();
+        let phrases = |name| entries_of(file, name).flat_map(|list| list.split(", ")).map(phrase).collect();
         Self { at: phrases("at signs"), dots: phrases("dots"), signs: phrases("signs") }
     }
 

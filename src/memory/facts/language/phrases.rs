@@ -5,6 +5,11 @@ use std::ops::Range;
 /// The words of each phrase.
 pub(in crate::memory::facts) type Phrases = Vec<Vec<&'static str>>;
 
+/// Returns the words of a phrase.
+pub(super) fn phrase(phrase: &'static str) -> Vec<&'static str> {
+    phrase.split(' ').collect()
+}
+
 /// Returns the words without those of the phrases.
 pub(in crate::memory::facts) fn without(phrases: &Phrases, words: &[String]) -> Vec<String> {
     let mut left = words.to_vec();

@@ -7,7 +7,7 @@ use crate::memory::facts::language::{WORDS, ranges};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, LIMIT, WISH};
 use crate::memory::one_line::one_line;
-use crate::message::Message;
+use crate::message::Contents;
 
 /// The maximum length of an answer, in words.
 const LONGEST_ANSWER: usize = 4;
@@ -16,15 +16,20 @@ const LEAST_QUESTION: usize = 2;
 /// The maximum length of a question that is kept with its answer, in characters.
 const LONGEST_QUESTION: usize = 100;
 
+/// The last question of the assistant.
+pub(super) struct Question<'a> {
+    /// Without its question mark.
+    text: &'a str,
+    pub words: Vec<Token<'a>>,
+    /// Whether it offers help, or asks whether the caller wants anything else.
+    pub offers_help: bool,
+}
+
 impl Finding<'_> {
-    /// Adds a short answer to the last question of `asked`: one of its alternatives, or a bare yes or no with the
-    /// question. Returns whether the text is one.
-    pub(super) fn answer(&mut self, asked: &Message) -> bool {
-        let heard = asked.heard_contents();
-        let question = heard.texts().last().and_then(|text| last_question(text));
-        let Some(question) = question.filter(|_| self.tokens.len() <= LONGEST_ANSWER) else { return false };
-        let words = tokens(question);
-        self.alternative(&words) || self.bare_reply(question, &words)
+    /// Adds a short answer to a question: one of its alternatives, or a bare yes or no with the question. Returns whether
+    /// the text is one.
+    pub(super) fn answer(&mut self, question: &Question<'_>) -> bool {
+        self.tokens.len() <= LONGEST_ANSWER && (self.alternative(&question.words) || self.bare_reply(question))
     }
 
     /// Adds "Window" if that answers "Aisle or window?".
@@ -43,17 +48,15 @@ impl Finding<'_> {
 
     /// Adds the words of a short answer to an open question, if they have no other value: "By card.", "The second one."
     /// Returns whether the text is such an answer.
-    pub(super) fn choice(&mut self, asked: &Message) -> bool {
-        let heard = asked.heard_contents();
-        let question = heard.texts().last().and_then(|text| last_question(text)).map(tokens).unwrap_or_default();
-        let is_open = question.iter().any(|token| WORDS.questions.contains(token.lower.as_str()));
+    pub(super) fn choice(&mut self, question: &Question<'_>) -> bool {
+        let is_open = question.words.iter().any(|token| WORDS.questions.contains(token.lower.as_str()));
         let refuses = |token: &Token<'_>| {
             let word = token.lower.as_str();
             WORDS.negations.contains(word) || WORDS.is_reply(word) || WORDS.questions.contains(word)
         };
         if !self.facts.is_empty()
             || !is_open
-            || offers_help(&question)
+            || question.offers_help
             || self.tokens.iter().take(2 * LONGEST_ANSWER).any(refuses)
             || ranges(&WORDS.ignorance, &self.words).next().is_some()
         {
@@ -80,34 +83,34 @@ impl Finding<'_> {
     }
 
     /// Adds "Do you want insurance? No". "Anything else? No" decides nothing.
-    fn bare_reply(&mut self, question: &str, words: &[Token<'_>]) -> bool {
+    fn bare_reply(&mut self, question: &Question<'_>) -> bool {
         let Some((reply, rest)) = self.tokens.split_first() else { return false };
         let is_bare = WORDS.is_reply(&reply.lower) && rest.iter().all(|token| WORDS.is_stopword(&token.lower));
-        let meaning = words.iter().filter(|word| !WORDS.is_stopword(&word.lower)).count();
-        let is_short = question.chars().count() <= LONGEST_QUESTION;
-        if !is_bare || !is_short || meaning < LEAST_QUESTION || offers_help(words) {
+        let meaning = question.words.iter().filter(|word| !WORDS.is_stopword(&word.lower)).count();
+        let is_short = question.text.chars().count() <= LONGEST_QUESTION;
+        if !is_bare || !is_short || meaning < LEAST_QUESTION || question.offers_help {
             return false;
         }
         let slot = if WORDS.refusals.contains(reply.lower.as_str()) { LIMIT } else { WISH };
-        let value = one_line(&format!("{question}? {}", reply.text), LONGEST_QUESTION + 20);
+        let value = one_line(&format!("{}? {}", question.text, reply.text), LONGEST_QUESTION + 20);
         self.facts.push(Fact::new(slot, value, self.source));
         true
     }
 }
 
-/// Returns whether a message ends with an offer of help, or asks whether the caller wants anything else.
-pub(super) fn closes(asked: &Message) -> bool {
-    let heard = asked.heard_contents();
-    heard.texts().last().and_then(|text| last_question(text)).is_some_and(|question| offers_help(&tokens(question)))
-}
-
-pub(super) fn offers_help(question: &[Token<'_>]) -> bool {
-    let words: Vec<String> = question.iter().map(|token| token.lower.clone()).collect();
-    ranges(&WORDS.closings, &words).next().is_some()
+impl<'a> Question<'a> {
+    /// Returns the last question of a message.
+    pub fn of(asked: &'a Contents) -> Option<Self> {
+        let text = last_question(asked.texts().last()?)?;
+        let words = tokens(text);
+        let lower: Vec<String> = words.iter().map(|token| token.lower.clone()).collect();
+        let offers_help = ranges(&WORDS.closings, &lower).next().is_some();
+        Some(Self { text, words, offers_help })
+    }
 }
 
 /// Returns the last question of a text, without its question mark.
-pub(super) fn last_question(text: &str) -> Option<&str> {
+fn last_question(text: &str) -> Option<&str> {
     let end = text.rfind('?')?;
     let start = text.get(..end)?.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
     text.get(start..end).map(|question| question.trim_matches([' ', '¿']))

@@ -38,11 +38,8 @@ impl Finding<'_> {
             return None;
         }
         let is_year = |at: usize| {
-            self.get(at).is_some_and(|token| {
-                token.text.len() == 4
-                    && token.text.starts_with(['1', '2'])
-                    && token.text.chars().all(|c| c.is_ascii_digit())
-            })
+            self.get(at)
+                .is_some_and(|token| token.text.len() == 4 && token.text.starts_with(['1', '2']) && token.is_digits())
         };
         let of = usize::from(!ends && self.get(at + length).is_some_and(is_of));
         if is_year(at + length + of) {

@@ -59,12 +59,9 @@ impl Finding<'_> {
             return 0;
         }
         // The number of a list entry.
-        let is_list = self.get(at).is_some_and(|token| {
-            token.is_first
-                && token.text.len() <= 2
-                && token.ends_clause
-                && token.text.chars().all(|c| c.is_ascii_digit())
-        });
+        let is_list = self
+            .get(at)
+            .is_some_and(|token| token.is_first && token.text.len() <= 2 && token.ends_clause && token.is_digits());
         if is_list && nouns == 0 && self.tokens.len() > at + length {
             return 0;
         }

@@ -1,11 +1,10 @@
 //! The slot of a value: the words before it, or the question that it answers.
 
 use super::Finding;
-use super::answers::{last_question, offers_help};
+use super::answers::Question;
 use crate::memory::facts::language::WORDS;
-use crate::memory::facts::tokens::{Token, tokens};
+use crate::memory::facts::tokens::Token;
 use crate::memory::one_line::one_line;
-use crate::message::Message;
 
 impl Finding<'_> {
     /// Returns the nouns directly before a word, or else what the assistant asked for.
@@ -46,13 +45,12 @@ impl Finding<'_> {
     }
 }
 
-/// Returns what the last question of a message asks for: the nouns before its question mark.
-pub(super) fn question(message: &Message) -> Option<String> {
-    let heard = message.heard_contents();
-    let tokens = tokens(last_question(heard.texts().last()?)?);
-    if offers_help(&tokens) {
+/// Returns what a question asks for: the nouns before its question mark.
+pub(super) fn asked_for(question: &Question<'_>) -> Option<String> {
+    if question.offers_help {
         return None;
     }
+    let tokens = &question.words;
     let is_empty =
         |word: &str| WORDS.is_stopword(word) || WORDS.questions.contains(word) || WORDS.unnamed.contains(word);
     let is_value = |token: &Token<'_>| {

@@ -48,7 +48,7 @@ impl Finding<'_> {
         // "HB 4 4 77 2", "98450 double 1, double 3, 2".
         let is_head = |token: &Token<'_>| {
             let is_group = token.is_word() && token.is_code() && is_group(token);
-            !token.ends_clause && (is_group || (is_digits(token) && self.has_repeat(at + 1)))
+            !token.ends_clause && (is_group || (token.is_digits() && self.has_repeat(at + 1)))
         };
         let after_head = if self.get(at).is_some_and(is_head) { self.dictated(at + 1) } else { 0 };
         if after_head >= 3 {
@@ -77,7 +77,7 @@ impl Finding<'_> {
         let least = if has_repeat { 1 } else { 2 };
         while (least..LONGEST).contains(&length) && self.get(at + length).is_some_and(|token| !token.is_first) {
             let group = self.run(at + length, |token| token.is_piece());
-            let goes_on = |token: &Token<'_>| token.is_dictated || (has_repeat && is_digits(token));
+            let goes_on = |token: &Token<'_>| token.is_dictated || (has_repeat && token.is_digits());
             let is_group = group >= 2 || (group == 1 && self.get(at + length).is_some_and(goes_on));
             // "4 4 1, 2 adults".
             let counts = self.is_open_before(at + length + group) && self.get(at + length + group).is_some_and(is_noun);
@@ -92,7 +92,7 @@ impl Finding<'_> {
     /// Returns whether "double" or "triple" repeats a digit in the groups of digits from here on.
     fn has_repeat(&self, at: usize) -> bool {
         let groups = self.tokens.iter().skip(at).take(LONGEST).enumerate();
-        let mut digits = groups.take_while(|(at, token)| is_digits(token) && (*at == 0 || !token.is_first));
+        let mut digits = groups.take_while(|(at, token)| token.is_digits() && (*at == 0 || !token.is_first));
         digits.any(|(_, token)| token.is_dictated && token.text.len() > 1)
     }
 
@@ -113,7 +113,7 @@ impl Finding<'_> {
             let follows_letter = at.checked_sub(1).and_then(|at| self.get(at)).is_some_and(|before| before.is_dictated);
             self.get(at).is_some_and(|token| {
                 let is_letter = token.text.chars().count() == 1;
-                is_letter || (token.is_word() && follows_letter) || token.text.chars().all(|c| c.is_ascii_digit())
+                is_letter || (token.is_word() && follows_letter) || token.is_digits()
             })
         };
         // The length of words with a sign between each two, or with letters and digits after one.
@@ -139,10 +139,6 @@ impl Finding<'_> {
         let is_one = !pauses(at, end - at - 1) || pauses(at + name - 1, 2);
         (is_one && (domain..end).any(|at| words.dot(from(at)).is_some())).then_some(end - at)
     }
-}
-
-fn is_digits(token: &Token<'_>) -> bool {
-    token.text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Returns the code that the caller spelled in their last words, if these consist of nothing else.

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::language::WORDS;
 use super::super::tokens::{Token, tokens};
 use super::value::{Value, key, numbers, value};
-use super::{Source, is_digits, parts};
+use super::{Source, parts};
 
 impl Source {
     /// Reads the values of the lines of [`Summarizing::for_model`](crate::manager::Summarizing::for_model).
@@ -100,7 +100,7 @@ impl Source {
                 continue;
             }
             let times = std::mem::replace(&mut times, 1);
-            let is_short = token.text.chars().count() == 1 || (token.text.len() <= 4 && is_digits(token.text));
+            let is_short = token.text.chars().count() == 1 || (token.text.len() <= 4 && token.is_digits());
             let number = WORDS.number_parts(&token.lower);
             match number {
                 Some(parts) => run.0.extend(numbers(&parts).iter().map(|number| number.to_string().repeat(times))),
