@@ -209,8 +209,11 @@ impl WriterTask {
         }
         let at = (call_id.clone(), record.position(), record.id());
         let is_own = self.dead_letters.get(&at).is_some_and(|letter| letter.epoch() == epoch);
-        // A summary of an earlier writer may hide messages that it does not cover.
-        let has_place = record.position().summary_number().is_none() && handle.left_out.contains(&record.position());
+        // The log may store another message of the position in a span, where a put of its own does not find it. A
+        // summary of an earlier writer may hide messages that it does not cover.
+        let is_free = |there: &Option<MessageId>| there.is_none_or(|id| id == record.id());
+        let has_place = record.position().summary_number().is_none()
+            && handle.left_out.get(&record.position()).is_some_and(is_free);
         if !is_own && !has_place {
             return Err(place_is_taken(call_id));
         }

@@ -40,7 +40,7 @@ mod trouble;
 mod unread;
 mod unstored;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -183,11 +183,13 @@ impl LogWriter {
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
         logged.left_out.extend(here.iter().filter_map(|letter| letter.left_out(&logged.records)));
         let (ended, spans) = (logged.ended.clone(), std::mem::take(&mut logged.spans));
+        let there: BTreeMap<_, _> = logged.records.iter().map(|record| (record.position(), record.id())).collect();
         let manager: MessagesManager<W> = logged.restore();
         for LeftOut { position, reason, .. } in manager.left_out() {
             tracing::error!(?call_id, ?position, %reason, "a call is resumed without one of its records");
         }
-        let left_out: BTreeSet<_> = manager.left_out().iter().map(|left_out| left_out.position).collect();
+        let places = manager.left_out().iter().map(|left_out| left_out.position);
+        let left_out: BTreeMap<_, _> = places.map(|place| (place, there.get(&place).copied())).collect();
         // A later takeover fences the positions after the last stored record, but this writer may write to missing
         // positions before it.
         let gap = if left_out.is_empty() { Gap::None } else { Gap::Left };

@@ -1,6 +1,6 @@
 //! The state that handles and task share: the command channel, the memory budget, the counters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -14,7 +14,7 @@ use super::{Durability, Part, Unstored, unpoisoned};
 use crate::log::redaction::Redactors;
 use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, WriterLease};
 use crate::manager::Receipt;
-use crate::message::{Position, Record};
+use crate::message::{MessageId, Position, Record};
 
 /// A command from a handle to the task.
 pub(super) enum Command {
@@ -128,8 +128,8 @@ pub(super) struct Shared {
 pub(super) struct CallShared {
     pub lease: WriterLease,
     pub gap: Gap,
-    /// The positions that the call was resumed without.
-    pub left_out: BTreeSet<Position>,
+    /// The positions of the records that the call was resumed without, and the message that the log has there.
+    pub left_out: BTreeMap<Position, Option<MessageId>>,
     pub bytes: AtomicUsize,
     /// The changes that the manager has to mark as logged.
     pub receipts: Mutex<Receipt>,

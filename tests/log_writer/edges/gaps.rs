@@ -1,5 +1,6 @@
 //! Records after a gap in the log, where no fence stops a writer that has lost its call.
 
+use verbale::dynamodb::Layout;
 use verbale::log::LogErrorKind;
 
 use super::*;
@@ -139,4 +140,33 @@ async fn gapless_call_reads_no_header() {
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert_eq!((log.kept(&ca1()).len(), log.header_reads()), (3, reads));
+}
+
+/// DynamoDB has no item with the key of the second message of a span, so the put itself would not be refused.
+#[tokio::test(start_paused = true)]
+async fn dead_letter_does_not_take_the_place_of_another_message_in_a_span() {
+    for layout in [Layout::Messages, Layout::Spans] {
+        let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await.with_layout(layout))));
+        let (old, _task) = started(&log, settings());
+        let call = old.open(header()).unwrap();
+        let mut manager = Manager::new();
+        assert_eq!(old.flush(SOON).await, []);
+        let (new, _new_task) = started(&log, settings());
+        let (mut taken_over, new_call) = new.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        say(&mut taken_over, &["Hi", "Hello!"]);
+        new_call.submit(&mut taken_over, LastMessage::Include).unwrap();
+        assert_eq!(new.flush(SOON).await, []);
+        say(&mut manager, &["Hi", "Hello!"]);
+        call.submit(&mut manager, LastMessage::Include).unwrap();
+        assert_eq!(old.flush(SOON).await.len(), 2);
+
+        let (resumed, _call) = old.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+        assert_eq!((resumed.meta_messages().len(), resumed.left_out().len()), (2, 2));
+        for letter in old.dead_letters(None).await.unwrap() {
+            let error = old.retry_dead_letter(letter).await.unwrap_err();
+            assert_eq!(error.kind(), LogErrorKind::Refused, "{error}");
+        }
+        assert_eq!(old.dead_letters(None).await.unwrap().len(), 2);
+        assert!(stored(&log).await == taken_over);
+    }
 }
