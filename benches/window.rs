@@ -1,5 +1,5 @@
-//! WB: the window as Bedrock messages, and as the body of a Converse request. The baseline is the SDK alone on ready
-//! texts.
+//! WB: the window as Bedrock messages, as the body of a Converse request, and in a whole request, which `FakeBedrock` receives
+//! on a socket, checks and answers. The baseline is the SDK alone on ready texts.
 
 #![allow(clippy::unwrap_used, reason = "not part of the library")]
 
@@ -11,6 +11,7 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_bedrockruntime::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_bedrockruntime::error::BoxError;
+use aws_sdk_bedrockruntime::operation::converse::ConverseOutput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
 use tokio::runtime::Builder;
 use verbale::bedrock::turn_client;
@@ -27,6 +28,9 @@ fn measure() {
     let words = Words::new();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let client = client();
+    let bedrock = FakeBedrock::default();
+    let server = runtime.block_on(bedrock.serve()).unwrap();
+    let connected = Client::from_conf(turn_client(server.sdk_config()).build());
     header("message");
     for messages in [20, 200] {
         let mut floor = Floor::default();
@@ -40,6 +44,11 @@ fn measure() {
         let serialize = |messages| runtime.block_on(serialize(&client, messages));
         assert!(format!("{:?}", serialize(raw())).contains(SERIALIZED));
         compare(&format!("{messages} as a Converse body"), messages, || serialize(build()), || serialize(raw()));
+        let send = |messages| {
+            drop(bedrock.take_requests());
+            runtime.block_on(send(&connected, messages))
+        };
+        compare(&format!("{messages} sent and answered"), messages, || send(build()), || send(raw()));
     }
 }
 
@@ -55,6 +64,10 @@ fn client() -> Client {
 
 async fn serialize(client: &Client, messages: Vec<Message>) -> impl Debug {
     client.converse().model_id("model").set_messages(Some(messages)).send().await.unwrap_err()
+}
+
+async fn send(client: &Client, messages: Vec<Message>) -> ConverseOutput {
+    client.converse().model_id("model").set_messages(Some(messages)).send().await.unwrap()
 }
 
 const SERIALIZED: &str = "the body is written";
