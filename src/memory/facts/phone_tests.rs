@@ -1,7 +1,7 @@
 //! Values as people say them on the phone.
 
 use super::tests::{table, text};
-use super::{Fact, FactSource, LIMIT};
+use super::{Fact, FactSource, LIMIT, WISH};
 
 #[test]
 fn codes_in_spelling_alphabets_and_with_signs_are_joined() {
@@ -294,6 +294,37 @@ fn denial_corrects_only_what_the_assistant_said() {
     The caller said: house=14; 41; card=4410; banco=Bankinter; día=13 de mayo (corrected, was 12 de mayo); serial=HMR6042T; póliza=4471LKV; mail=sree underscore v at the rate post dot example
     The caller's wishes: No es Sabadell eh
     ");
+}
+
+#[test]
+fn value_that_another_is_wanted_instead_of_is_no_value() {
+    for (said, right, wrong) in [
+        ("Make it 4 chairs instead of 3.", "4 chairs", "3"),
+        ("The 24th rather than May 20.", "24th", "May 20"),
+        ("Statt am Montag lieber am Dienstag.", "Dienstag", "Montag"),
+        ("In der Gartenstraße 12 anstelle der Seestraße 9.", "Gartenstraße 12", "Seestraße 9"),
+        ("En lugar del 12 de mayo, el 14 de mayo.", "14 de mayo", "12 de mayo"),
+        ("Au lieu de 3 pizzas, je voudrais 4 pizzas.", "4 pizzas", "3 pizzas"),
+        ("Je voudrais parler avec Zoé au lieu de Paul.", "Zoé", "Paul"),
+        ("Martedì invece di lunedì.", "Martedì", "lunedì"),
+        ("O código é HX12 em lugar de HX39.", "HX12", "HX39"),
+    ] {
+        let facts = table(&["?", said]).before(u32::MAX).facts();
+        let found = facts.iter().filter(|fact| ![LIMIT, WISH].contains(&fact.slot()));
+        let found: Vec<_> = found.map(|fact| (fact.value(), fact.replaces())).collect();
+        assert_eq!(found, [(right, Some(wrong))], "{said}");
+    }
+    for (said, wrong) in [
+        ("I want the cheap one instead of HX12.", "HX12"),
+        ("Lieber das blaue statt Modell AX20, bitte schicken Sie das.", "AX20"),
+        ("Quiero la azul en vez de la de Toledo o Cuenca.", "Toledo"),
+        ("Preferisco il treno al posto del volo AZ 204.", "AZ 204"),
+    ] {
+        let values = values("?", said);
+        assert!(!values.iter().any(|value| value == wrong || value == "Cuenca"), "{said} {values:?}");
+    }
+    let text = text(&["Which day?", "Monday, with HX10.", "OK.", "On Friday instead of Monday, please."]);
+    assert!(text.contains("Friday (corrected, was Monday)") && text.contains("HX10"), "{text}");
 }
 
 /// Returns the values of a sentence that answers a question.

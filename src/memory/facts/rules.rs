@@ -7,6 +7,7 @@ mod names;
 mod numbers;
 mod places;
 mod ranges;
+mod refusals;
 mod slots;
 mod spelled;
 mod wishes;
@@ -110,6 +111,10 @@ struct Finding<'a> {
     /// The words of the last value, and the negations that only say which value is wrong.
     said: Range<usize>,
     contrasts: HashSet<usize>,
+    /// The facts that the caller refuses, by index, until another value replaces them.
+    refused: HashSet<usize>,
+    /// The last refused fact after a phrase such as "instead of".
+    rejected: Option<usize>,
     /// The start of the last sentence with a value, and its first fact.
     latest: (usize, usize),
     facts: Vec<Fact>,
@@ -120,25 +125,13 @@ impl<'a> Finding<'a> {
     fn new(tokens: &'a [Token<'a>]) -> Self {
         let words: Vec<String> = tokens.iter().map(|token| token.lower.clone()).collect();
         let rejections: Vec<Range<usize>> = ranges(&WORDS.rejections, &words).collect();
-        // The "instead" of "instead of" announces no correction.
-        let is_part = |range: &Range<usize>| {
-            let next = rejections.partition_point(|rejection| rejection.end <= range.start);
-            rejections.get(next).is_some_and(|rejection| rejection.start <= range.start)
-        };
-        // "No, es el 12" corrects, "no es el 12" does not.
-        let has_pause = |range: &Range<usize>| {
-            let first = tokens.get(range.start);
-            first.is_none_or(|first| first.ends_clause || range.len() == 1 || !WORDS.is_reply(&first.lower))
-        };
-        let corrections = ranges(&WORDS.corrections, &words);
-        let corrections = corrections.filter(|range| !is_part(range) && has_pause(range)).collect();
         let is_at =
             |at: &usize| words.get(*at..).is_some_and(|words| WORDS.mails.iter().any(|mail| mail.at(words).is_some()));
         let at_signs = (0..words.len()).filter(is_at).collect();
         Self {
             tokens,
+            corrections: corrections::announced(tokens, &words, &rejections),
             words,
-            corrections,
             rejections,
             at_signs,
             source: FactSource::Assistant,
@@ -148,6 +141,8 @@ impl<'a> Finding<'a> {
             corrected: None,
             said: 0..0,
             contrasts: HashSet::new(),
+            refused: HashSet::new(),
+            rejected: None,
             latest: (0, 0),
             facts: Vec::new(),
         }
@@ -174,6 +169,7 @@ impl<'a> Finding<'a> {
             };
             at += taken.max(1);
         }
+        self.drop_refused();
     }
 
     /// Returns the places of phrases that have no value: "Schönen Tag noch", "one moment". A single word must be a clause.

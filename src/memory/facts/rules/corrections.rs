@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Finding, LONGEST};
 use crate::memory::facts::folded::form;
-use crate::memory::facts::language::WORDS;
+use crate::memory::facts::language::{WORDS, ranges};
 use crate::memory::facts::tokens::Token;
 use crate::memory::facts::{Fact, FactSource};
 
@@ -27,12 +27,15 @@ impl Finding<'_> {
         }
         let negated = self.negated(&words, &fact);
         self.contrasts.extend(negated);
-        if negated.is_some() || self.is_rejected(words.start) {
+        if negated.is_some() || self.is_rejected(&said, words.start) {
             return self.push_rejected(fact);
         }
         if let Some((negation, wrong)) = self.contrast(&said, &words, &fact) {
             self.contrasts.insert(negation);
             return self.facts.push(fact.replacing(wrong));
+        }
+        if let Some(rejected) = self.take_rejected(&fact) {
+            return self.facts.push(fact.replacing(rejected));
         }
         // In German, any noun looks like a name.
         let is_noun = || !fact.value().contains(|c: char| c == ' ' || c.is_numeric()) && self.capitalises_nouns();
@@ -46,19 +49,6 @@ impl Finding<'_> {
         let is_first = is_correction && self.corrected.replace(sentence) != Some(sentence);
         // The empty text leaves it to the table to find the earlier value.
         self.facts.push(if is_first { fact.replacing("") } else { fact });
-    }
-
-    /// Adds a value that the caller does not want. The last value of the same form in the sentence replaces it.
-    fn push_rejected(&mut self, rejected: Fact) {
-        let said = self.facts.iter_mut().skip(self.latest.1);
-        match said.filter(|fact| form(fact.value()) == form(rejected.value())).last() {
-            Some(wanted) => {
-                let before = rejected.value().to_owned();
-                let wanted = std::mem::replace(wanted, rejected);
-                self.facts.push(wanted.replacing(before));
-            }
-            None => self.facts.push(rejected),
-        }
     }
 
     /// Returns whether the sentence announces a correction before the words, or denies what the assistant said.
@@ -78,14 +68,6 @@ impl Finding<'_> {
             && before.len() <= LONGEST_REST
             && before.iter().all(|token| WORDS.is_stopword(&token.lower))
             && (words.end..=words.end + LONGEST_REST).any(|end| self.get(end).is_none_or(|token| token.is_first))
-    }
-
-    /// Returns whether the caller does not want the value at a word: "instead of the blue one".
-    fn is_rejected(&self, at: usize) -> bool {
-        last_before(&self.rejections, at).is_some_and(|range| {
-            let between = self.tokens.get(range.end..at).unwrap_or_default();
-            between.len() < 3 && between.iter().all(|token| !token.ends_clause)
-        })
     }
 
     /// Returns the negation that says that a value is not the right one, but the one directly before: "58, not 85".
@@ -148,12 +130,27 @@ impl Finding<'_> {
     }
 }
 
+/// Returns the places of the phrases that announce a correction.
+pub(super) fn announced(tokens: &[Token<'_>], words: &[String], rejections: &[Range<usize>]) -> Vec<Range<usize>> {
+    // The "instead" of "instead of" announces no correction.
+    let is_part = |range: &Range<usize>| {
+        let next = rejections.partition_point(|rejection| rejection.end <= range.start);
+        rejections.get(next).is_some_and(|rejection| rejection.start <= range.start)
+    };
+    // "No, es el 12" corrects, "no es el 12" does not.
+    let has_pause = |range: &Range<usize>| {
+        let first = tokens.get(range.start);
+        first.is_none_or(|first| first.ends_clause || range.len() == 1 || !WORDS.is_reply(&first.lower))
+    };
+    ranges(&WORDS.corrections, words).filter(|range| !is_part(range) && has_pause(range)).collect()
+}
+
 fn is_negation(token: &Token<'_>) -> bool {
     WORDS.negations.contains(token.lower.as_str())
 }
 
 /// Returns whether a word adds another value.
-fn adds(token: &Token<'_>) -> bool {
+pub(super) fn adds(token: &Token<'_>) -> bool {
     WORDS.conjunctions.contains(token.lower.as_str())
 }
 
@@ -171,6 +168,6 @@ fn is_like(last: &Fact, end: &Token<'_>, fact: &Fact) -> bool {
 }
 
 /// Returns the last range that ends before a word or at it.
-fn last_before(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+pub(super) fn last_before(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     ranges.get(..ranges.partition_point(|range| range.end <= at))?.last()
 }

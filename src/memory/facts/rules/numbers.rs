@@ -158,7 +158,9 @@ impl Finding<'_> {
 
 /// Returns whether a word can be what a number before it counts.
 pub(super) fn is_noun(token: &Token<'_>) -> bool {
-    let is_empty = |word: &str| WORDS.is_stopword(word) || WORDS.unnamed.contains(word);
+    // "4 chairs instead of 3".
+    let rejects = |word: &str| WORDS.rejections.iter().any(|phrase| phrase.first() == Some(&word));
+    let is_empty = |word: &str| WORDS.is_stopword(word) || WORDS.unnamed.contains(word) || rejects(word);
     token.is_word() && token.text.len() > 2 && !is_empty(&token.lower) && !token.is_capitalised()
 }
 
