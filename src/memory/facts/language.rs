@@ -89,7 +89,7 @@ pub(super) struct Words {
     /// ninth".
     pub negations: HashSet<&'static str>,
     pub contrasts: HashSet<&'static str>,
-    /// Words that begin a condition.
+    /// Words that begin a condition, or a question that suggests something.
     pub conditions: HashSet<&'static str>,
     /// Words that add another value: "not on Monday and Tuesday".
     pub conjunctions: HashSet<&'static str>,

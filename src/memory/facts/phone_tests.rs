@@ -327,6 +327,32 @@ fn value_that_another_is_wanted_instead_of_is_no_value() {
     assert!(text.contains("Friday (corrected, was Monday)") && text.contains("HX10"), "{text}");
 }
 
+#[test]
+fn refused_value_is_kept_in_its_refusal_alone() {
+    for (said, limit) in [
+        ("Not Mondays or Wednesdays.", "Not Mondays or Wednesdays"),
+        ("No Endesa.", "No Endesa"),
+        ("Bitte nicht am Montag.", "nicht am Montag"),
+        ("Am Montag nicht.", "Montag nicht"),
+        ("pas le mardi", "pas le mardi"),
+        ("Non il lunedì o il martedì, per favore.", "Non il lunedì o il martedì"),
+        ("Não na segunda.", "Não na segunda"),
+        ("Not the HX12, please.", "Not the HX12"),
+    ] {
+        assert_eq!(values("?", said), [limit], "{said}");
+    }
+    for (said, value) in [
+        ("I'm not sure about Monday.", "Monday"),
+        ("Why not Monday?", "Monday"),
+        ("Warum nicht am Montag?", "Montag"),
+        ("No más de 3 maletas.", "3 maletas"),
+        ("no 40 chairs", "40 chairs"),
+        ("Not Monday. I live in Kiel.", "Kiel"),
+    ] {
+        assert!(values("?", said).iter().any(|found| found == value), "{said}");
+    }
+}
+
 /// Returns the values of a sentence that answers a question.
 fn values(asked: &str, said: &str) -> Vec<String> {
     let facts = table(&[asked, said]).before(u32::MAX).facts();

@@ -113,6 +113,9 @@ struct Finding<'a> {
     contrasts: HashSet<usize>,
     /// The facts that the caller refuses, by index, until another value replaces them.
     refused: HashSet<usize>,
+    /// The negations before refused values, and the end of the last one with its negation.
+    refusals: HashSet<usize>,
+    latest_refusal: Option<(usize, usize)>,
     /// The last refused fact after a phrase such as "instead of".
     rejected: Option<usize>,
     /// The start of the last sentence with a value, and its first fact.
@@ -142,6 +145,8 @@ impl<'a> Finding<'a> {
             said: 0..0,
             contrasts: HashSet::new(),
             refused: HashSet::new(),
+            refusals: HashSet::new(),
+            latest_refusal: None,
             rejected: None,
             latest: (0, 0),
             facts: Vec::new(),

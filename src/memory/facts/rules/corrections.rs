@@ -32,10 +32,17 @@ impl Finding<'_> {
         }
         if let Some((negation, wrong)) = self.contrast(&said, &words, &fact) {
             self.contrasts.insert(negation);
+            self.refused.remove(&(self.facts.len().saturating_sub(1)));
             return self.facts.push(fact.replacing(wrong));
         }
         if let Some(rejected) = self.take_rejected(&fact) {
             return self.facts.push(fact.replacing(rejected));
+        }
+        if let Some(negation) = self.refusal(&said, &words, &fact) {
+            self.refusals.insert(negation);
+            self.latest_refusal = Some((words.end, negation));
+            self.refused.insert(self.facts.len());
+            return self.facts.push(fact);
         }
         // In German, any noun looks like a name.
         let is_noun = || !fact.value().contains(|c: char| c == ' ' || c.is_numeric()) && self.capitalises_nouns();
@@ -103,7 +110,7 @@ impl Finding<'_> {
     }
 
     /// Returns the negation of the value at a word. "Not before noon" negates no value.
-    fn negation_before(&self, at: usize) -> Option<usize> {
+    pub(super) fn negation_before(&self, at: usize) -> Option<usize> {
         let is_limit = |word: &str| WORDS.limits.iter().any(|limit| *limit == [word]);
         let is_empty = |token: &Token<'_>| WORDS.is_stopword(&token.lower) && !is_limit(&token.lower);
         let before = (at.saturating_sub(LONGEST_REST)..at).rev().filter_map(|at| Some((at, self.get(at)?)));
@@ -145,7 +152,7 @@ pub(super) fn announced(tokens: &[Token<'_>], words: &[String], rejections: &[Ra
     ranges(&WORDS.corrections, words).filter(|range| !is_part(range) && has_pause(range)).collect()
 }
 
-fn is_negation(token: &Token<'_>) -> bool {
+pub(super) fn is_negation(token: &Token<'_>) -> bool {
     WORDS.negations.contains(token.lower.as_str())
 }
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::Finding;
-use super::corrections::{adds, last_before};
+use super::corrections::{adds, is_negation, last_before};
 use crate::memory::facts::Fact;
 use crate::memory::facts::folded::form;
-use crate::memory::facts::language::WORDS;
+use crate::memory::facts::language::{WORDS, begins_with};
 
 /// The maximum number of words between "instead of" and the value that the caller does not want.
 const LONGEST_GAP: usize = 2;
@@ -24,6 +24,32 @@ impl Finding<'_> {
             && !before.ends_clause
             && link.iter().all(|token| !token.ends_clause)
             && (!is_next || link.first().is_none_or(adds))
+    }
+
+    /// Returns the negation with which the caller refuses a value, without another one in its place: "not on Monday or
+    /// Tuesday", "in Kiel nicht".
+    pub(super) fn refusal(&self, said: &Range<usize>, words: &Range<usize>, fact: &Fact) -> Option<usize> {
+        let between = self.tokens.get(said.end..words.start).unwrap_or_default();
+        let is_listed = between.first().is_some_and(adds)
+            && between.len() <= LONGEST_GAP
+            && between.iter().all(|token| WORDS.is_stopword(&token.lower) && !token.ends_clause);
+        if let Some((_, negation)) = self.latest_refusal.filter(|(end, _)| is_listed && *end == said.end) {
+            return Some(negation);
+        }
+        // "No six one eight" may lack its comma.
+        let is_reply = |at: usize| self.get(at).is_some_and(|token| WORDS.is_reply(&token.lower));
+        let refuses = |at: &usize| !(is_reply(*at) && form(fact.value()).0) && !self.is_vague(*at);
+        let after = self.get(words.end).filter(|token| {
+            self.is_open_before(words.end) && is_negation(token) && token.ends_clause && !is_reply(words.end)
+        });
+        self.negation_before(words.start).filter(refuses).or(after.map(|_| words.end))
+    }
+
+    /// Returns whether a negation limits a number or says what the caller does not know: "no more than", "not sure".
+    fn is_vague(&self, at: usize) -> bool {
+        let begins = |phrases, from: usize| begins_with(phrases, self.words.get(from..).unwrap_or_default());
+        let is_unknown = |from: usize| begins(&WORDS.ignorance, from).is_some_and(|length| from + length > at);
+        begins(&WORDS.limits, at).is_some_and(|length| length > 1) || (at.saturating_sub(2)..=at).any(is_unknown)
     }
 
     /// Adds a value that the caller does not want. The last value of the same form in the sentence replaces it, or else

@@ -48,7 +48,8 @@ impl Finding<'_> {
             start = end + 1;
             // "No insurance" is a refusal if insurance was offered, "no problem" is none.
             let is_answer = || words.len() == 2 && words.last().is_some_and(asked_for);
-            let is_clause = said.len() >= LEAST_CLAUSE || is_answer();
+            let refuses = || (first..=end).any(|at| self.refusals.contains(&at));
+            let is_clause = said.len() >= LEAST_CLAUSE || is_answer() || refuses();
             let says = |phrases| is_clause && after(phrases, words).next().is_some();
             // "No, that's all, bye" refuses nothing.
             if without(&WORDS.farewells, words).iter().all(|word| WORDS.is_stopword(word)) {
