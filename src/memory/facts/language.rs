@@ -32,6 +32,8 @@ pub(super) struct Words {
     pub introductions: Phrases,
     /// Phrases that announce a correction.
     pub corrections: Phrases,
+    /// Phrases of a sentence that adds a value or agrees to one, so that it corrects none.
+    pub additions: Phrases,
     /// Phrases before what the caller does not want, such as "instead of".
     pub rejections: Phrases,
     /// Phrases of refusals and constraints.
@@ -206,6 +208,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         units: set("units"),
         introductions: phrases("introductions"),
         corrections: phrases("corrections"),
+        additions: phrases("additions"),
         rejections: phrases("rejections"),
         limits: phrases("limits"),
         ignorance: phrases("ignorance"),

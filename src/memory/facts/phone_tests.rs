@@ -353,6 +353,27 @@ fn refused_value_is_kept_in_its_refusal_alone() {
     }
 }
 
+#[test]
+fn agreement_and_addition_correct_nothing() {
+    for (before, said, values) in [
+        ("May 20.", "Actually, the 6th is fine and so is the 8th.", &["May 20", "6th", "8th"][..]),
+        ("HX10.", "Actually yes, and HX12.", &["HX10", "HX12"]),
+        ("May 5.", "Actually, also May 6.", &["May 5", "May 6"]),
+        ("Am 5. Mai.", "Eigentlich ja, am 6. Mai.", &["5 Mai", "6 Mai"]),
+        ("El 5 de mayo.", "En realidad sí, el 6 de mayo.", &["5 de mayo", "6 de mayo"]),
+        ("Le 5 mai.", "En fait, le 6 mai me va aussi.", &["5 mai", "6 mai"]),
+        ("Il 5 maggio.", "In realtà anche il 6 maggio.", &["5 maggio", "6 maggio"]),
+        ("A 5 de maio.", "Na verdade, também a 6 de maio.", &["5 de maio", "6 de maio"]),
+    ] {
+        let facts = table(&["?", before, "OK.", said]).before(u32::MAX).facts();
+        let found: Vec<_> = facts.iter().filter(|fact| fact.source() == FactSource::Caller).collect();
+        assert!(found.iter().all(|fact| fact.replaces().is_none()), "{said}");
+        assert_eq!(found.iter().map(|fact| fact.value()).collect::<Vec<_>>(), values, "{said}");
+    }
+    let text = text(&["Wann?", "Am 5. Mai.", "Gut.", "Eigentlich am 6. Mai."]);
+    assert!(text.contains("6 Mai (corrected, was 5 Mai)"), "{text}");
+}
+
 /// Returns the values of a sentence that answers a question.
 fn values(asked: &str, said: &str) -> Vec<String> {
     let facts = table(&[asked, said]).before(u32::MAX).facts();

@@ -149,7 +149,18 @@ pub(super) fn announced(tokens: &[Token<'_>], words: &[String], rejections: &[Ra
         let first = tokens.get(range.start);
         first.is_none_or(|first| first.ends_clause || range.len() == 1 || !WORDS.is_reply(&first.lower))
     };
-    ranges(&WORDS.corrections, words).filter(|range| !is_part(range) && has_pause(range)).collect()
+    // "Actually, the 6th is fine and so is the 8th", "actually yes".
+    let additions: Vec<Range<usize>> = ranges(&WORDS.additions, words).collect();
+    let adds = |range: &Range<usize>| {
+        let next = tokens.get(range.end);
+        let agrees = |next: &Token<'_>| WORDS.is_reply(&next.lower) && !WORDS.refusals.contains(next.lower.as_str());
+        let sentence = tokens.iter().skip(range.end).take(LONGEST).take_while(|token| !token.is_first).count();
+        let addition = additions.get(additions.partition_point(|addition| addition.start < range.end));
+        next.is_some_and(|next| !next.is_first && agrees(next))
+            || addition.is_some_and(|addition| addition.end <= range.end + sentence)
+    };
+    let corrects = |range: &Range<usize>| !is_part(range) && has_pause(range) && !adds(range);
+    ranges(&WORDS.corrections, words).filter(corrects).collect()
 }
 
 pub(super) fn is_negation(token: &Token<'_>) -> bool {
