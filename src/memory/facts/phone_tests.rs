@@ -374,6 +374,21 @@ fn agreement_and_addition_correct_nothing() {
     assert!(text.contains("6 Mai (corrected, was 5 Mai)"), "{text}");
 }
 
+#[test]
+fn contrast_of_two_places_corrects_no_third() {
+    for (before, said, place, other) in [
+        ("In Bremen.", "In Kiel nicht, in Hamburg schon.", "Hamburg", "Kiel"),
+        ("In Bremen.", "Nein, in Kiel nicht, in Hamburg schon.", "Hamburg", "Kiel"),
+        ("En Toledo.", "En Cuenca no, en Sevilla sí.", "Sevilla", "Cuenca"),
+    ] {
+        let facts = table(&["?", before, "Kiel?", said]).before(u32::MAX).facts();
+        let found = facts.iter().filter(|fact| fact.source() == FactSource::Caller);
+        let found: Vec<_> = found.map(|fact| (fact.value(), fact.replaces())).collect();
+        let first = before.trim_end_matches('.').rsplit(' ').next().unwrap();
+        assert_eq!(found, [(first, None), (place, Some(other))], "{said}");
+    }
+}
+
 /// Returns the values of a sentence that answers a question.
 fn values(asked: &str, said: &str) -> Vec<String> {
     let facts = table(&[asked, said]).before(u32::MAX).facts();
