@@ -389,6 +389,25 @@ fn contrast_of_two_places_corrects_no_third() {
     }
 }
 
+#[test]
+fn letter_or_fraction_at_the_edge_is_part_of_the_value() {
+    for (said, value) in [
+        ("It's E 133.", "E 133"),
+        ("E 133.", "E 133"),
+        ("Das ist 44 812 903 K, danke.", "44 812 903 K"),
+        ("44 812 903 K", "44 812 903 K"),
+        ("Son 23 kilos y medio.", "23 kilos y medio"),
+        ("It took 3 pounds and a half.", "3 pounds and a half"),
+        ("Sono 4 chili e mezzo.", "4 chili e mezzo"),
+        ("A size M, 4 shirts.", "4 shirts"),
+        ("Gate B 5 pm.", "5 pm"),
+        ("A 20 minute delay.", "20 minute delay"),
+        ("It was 2 pizzas and a half bottle.", "2 pizzas"),
+    ] {
+        assert_eq!(values("?", said), [value], "{said}");
+    }
+}
+
 /// Returns the values of a sentence that answers a question.
 fn values(asked: &str, said: &str) -> Vec<String> {
     let facts = table(&[asked, said]).before(u32::MAX).facts();

@@ -221,6 +221,10 @@ impl<'a> Finding<'a> {
         if spelled > 0 {
             return spelled;
         }
+        let lettered = self.lettered(at);
+        if lettered > 0 {
+            return self.add(at, lettered);
+        }
         if token.has_digit() && !token.is_code() {
             return self.number(at);
         }

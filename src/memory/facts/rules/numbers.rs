@@ -22,6 +22,29 @@ impl Finding<'_> {
         self.counted(at, 1)
     }
 
+    /// Returns the length of a code in groups of digits with one letter before or after them: `E 133`, `44 812 903 K`.
+    pub(super) fn lettered(&self, at: usize) -> usize {
+        // "I", and the "A" at the beginning of a sentence, are words.
+        let is_letter = |at: usize| {
+            let is_word = |token: &Token<'_>| {
+                token.lower == "i" || (token.is_first && WORDS.is_stopword(&token.lower) && self.tokens.len() > 2)
+            };
+            self.get(at).is_some_and(|token| token.is_initial() && token.text.is_ascii() && !is_word(token))
+        };
+        let first = usize::from(is_letter(at) && self.is_open_before(at + 1));
+        let is_group = |token: &Token<'_>| token.is_digits() && !token.has_currency;
+        let digits = self.run(at + first, is_group);
+        let end = at + first + digits;
+        let last = usize::from(digits > 0 && self.is_open_before(end) && is_letter(end));
+        // "Size M 4 shirts", "Gate B 5 pm".
+        let ends = |end: usize| {
+            let is_end = |next: &Token<'_>| WORDS.is_stopword(&next.lower) && !WORDS.is_number(&next.lower);
+            !self.is_open_before(end) || self.get(end).is_some_and(is_end)
+        };
+        let is_code = digits > 0 && first + last > 0 && ends(end + last);
+        if is_code && self.date(at + first).is_none() { first + digits + last } else { 0 }
+    }
+
     /// Adds a number of `length` words with up to two words for the counted thing.
     pub(super) fn counted(&mut self, at: usize, length: usize) -> usize {
         let last = at + length - 1;
@@ -65,7 +88,16 @@ impl Finding<'_> {
         if is_list && nouns == 0 && self.tokens.len() > at + length {
             return 0;
         }
-        self.add(at, length + nouns)
+        let whole = length + nouns;
+        self.add(at, whole + if nouns > 0 { self.fraction(at + whole) } else { 0 })
+    }
+
+    /// Returns the length of a fraction after the noun before `at`, unless it has a noun of its own: "2 kilos and a half".
+    fn fraction(&self, at: usize) -> usize {
+        let rest = self.words.get(at..).filter(|_| self.is_open_before(at)).unwrap_or_default();
+        let length = begins_with(&WORDS.fractions, rest).unwrap_or(0);
+        let has_noun = self.is_open_before(at + length) && self.get(at + length).is_some_and(is_noun);
+        if has_noun { 0 } else { length }
     }
 
     /// Returns the length of a choice of the caller by its number, at the end of a clause: "the second one", "der achte".
