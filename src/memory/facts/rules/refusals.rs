@@ -38,7 +38,8 @@ impl Finding<'_> {
         }
         // "No six one eight" may lack its comma.
         let is_reply = |at: usize| self.get(at).is_some_and(|token| WORDS.is_reply(&token.lower));
-        let refuses = |at: &usize| !(is_reply(*at) && form(fact.value()).0) && !self.is_vague(*at);
+        let is_other = |at: usize| self.is_vague(at) || is_reply(at) && form(fact.value()).0;
+        let refuses = |at: &usize| !is_other(*at);
         let after = self.get(words.end).filter(|token| {
             self.is_open_before(words.end) && is_negation(token) && token.ends_clause && !is_reply(words.end)
         });
