@@ -5,13 +5,10 @@
 
 mod workload;
 
-use std::fmt::Debug;
-
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_bedrockruntime::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_bedrockruntime::error::BoxError;
-use aws_sdk_bedrockruntime::operation::converse::ConverseOutput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
 use tokio::runtime::Builder;
 use verbale::bedrock::turn_client;
@@ -41,12 +38,14 @@ fn measure() {
         let build = || floor.list.iter().map(|message| bare(message.role, &message.text)).collect::<Vec<_>>();
         let raw = || manager.to_raw().unwrap();
         compare(&format!("{messages} as Bedrock messages"), messages, build, raw);
-        let serialize = |messages| runtime.block_on(serialize(&client, messages));
+        let request =
+            |client: &Client, messages| client.converse().model_id("model").set_messages(Some(messages)).send();
+        let serialize = |messages| runtime.block_on(request(&client, messages)).unwrap_err();
         assert!(format!("{:?}", serialize(raw())).contains(SERIALIZED));
         compare(&format!("{messages} as a Converse body"), messages, || serialize(build()), || serialize(raw()));
         let send = |messages| {
             drop(bedrock.take_requests());
-            runtime.block_on(send(&connected, messages))
+            runtime.block_on(request(&connected, messages)).unwrap()
         };
         compare(&format!("{messages} sent and answered"), messages, || send(build()), || send(raw()));
     }
@@ -60,14 +59,6 @@ fn bare(role: &str, text: &str) -> Message {
 /// A client whose requests end once their body is written.
 fn client() -> Client {
     Client::from_conf(turn_client(FakeBedrock::default().sdk_config()).interceptor(Serialized).build())
-}
-
-async fn serialize(client: &Client, messages: Vec<Message>) -> impl Debug {
-    client.converse().model_id("model").set_messages(Some(messages)).send().await.unwrap_err()
-}
-
-async fn send(client: &Client, messages: Vec<Message>) -> ConverseOutput {
-    client.converse().model_id("model").set_messages(Some(messages)).send().await.unwrap()
 }
 
 const SERIALIZED: &str = "the body is written";
