@@ -42,6 +42,10 @@ impl Speeches {
         while self.kept.len() == MAX_KEPT || (self.kept.len() > LAST && self.kept.front().is_some_and(is_finished)) {
             self.kept.pop_front();
         }
+        if self.kept.len() == self.kept.capacity() {
+            // A deque grows to four at first, and most calls have one or two.
+            self.kept.reserve_exact(1);
+        }
         self.kept.push_back(Speech {
             id,
             parts: Vec::new(),

@@ -4,50 +4,56 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::marker::PhantomData;
 use std::num::NonZeroU32;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use super::Record;
 use super::read_metadata::{MetadataDraft, set_parts};
 use crate::message::{Contents, Heard, HeardSource, Message, MessageError, MessageId, Position, Role, Value};
 
-/// Unknown that a newer version wrote.
-pub(super) type Unknown = BTreeMap<String, Value>;
+/// Entries that a newer version wrote. Hardly any record has some, and an empty list costs nothing to drop.
+pub(super) type Unknown = Vec<(String, Value)>;
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let draft = read_map::<RecordDraft, D>(deserializer)?;
+        let mut draft = RecordDraft::default();
+        Fill(&mut draft).deserialize(deserializer)?;
         draft.into_record().map_err(de::Error::custom)
     }
 }
 
 /// A value that is filled entry by entry while its map is read.
-pub(super) trait Draft: Default {
+pub(super) trait Draft {
     const EXPECTED: &'static str;
 
     fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 }
 
-pub(super) fn read_map<'de, T: Draft, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    struct DraftVisitor<T>(PhantomData<T>);
-    impl<'de, T: Draft> Visitor<'de> for DraftVisitor<T> {
-        type Value = T;
+/// Reads a map into a draft in its place, because drafts are large.
+pub(super) struct Fill<'a, T>(pub &'a mut T);
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(T::EXPECTED)
-        }
+impl<'de, T: Draft> DeserializeSeed<'de> for Fill<'_, T> {
+    type Value = ();
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-            let mut draft = T::default();
-            while let Some(Key(key)) = map.next_key()? {
-                draft.entry(&key, &mut map)?;
-            }
-            Ok(draft)
-        }
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
     }
-    deserializer.deserialize_map(DraftVisitor(PhantomData))
+}
+
+impl<'de, T: Draft> Visitor<'de> for Fill<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Key(key)) = map.next_key()? {
+            self.0.entry(&key, &mut map)?;
+        }
+        Ok(())
+    }
 }
 
 /// A key, borrowed if possible.
@@ -77,9 +83,9 @@ impl Draft for RecordDraft {
             "after" => self.after = Some(map.next_value()?),
             "summary" => self.summary = Some(map.next_value()?),
             "revision" => self.revision = Some(map.next_value()?),
-            "message" => self.message = Some(map.next_value()?),
-            "metadata" => self.metadata = Some(map.next_value()?),
-            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+            "message" => map.next_value_seed(Fill(self.message.insert(MessageDraft::default())))?,
+            "metadata" => map.next_value_seed(Fill(self.metadata.insert(MetadataDraft::default())))?,
+            _ => self.unknown.push((key.to_owned(), map.next_value()?)),
         }
         Ok(())
     }
@@ -107,22 +113,20 @@ impl RecordDraft {
             return Err(MessageError::record("`seq` and `after` have at most 8 digits"));
         }
         let heard = said.heard.as_ref().map(|heard| heard.of(&contents)).transpose()?;
-        let mut message = Message {
-            id,
-            contents,
-            metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?.at(position),
-        };
-        message.metadata.role = role;
-        message.metadata.set_revision(revision);
-        message.metadata.set_heard(heard);
-        let of_parts = metadata.parts.map(|parts| set_parts(&mut message.metadata, id, parts)).transpose()?;
+        let (mut known, parts) = metadata.into_known(position, role)?;
+        known.set_revision(revision);
+        known.set_heard(heard);
+        let of_parts = parts.map(|parts| set_parts(&mut known, id, parts)).transpose()?;
+        let mut message = Message { id, contents, metadata: known };
         if of_parts.is_some_and(|contents| contents != message.contents.len()) {
             return Err(MessageError::record("the parts have all contents of the message"));
         }
         let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
         if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {
             let unknown = message.metadata.unknown_mut();
-            (unknown.record, unknown.message, unknown.heard) = (self.unknown, said.unknown, of_heard);
+            unknown.record.extend(self.unknown);
+            unknown.message.extend(said.unknown);
+            unknown.heard = of_heard;
         }
         Ok(Record(message))
     }
@@ -144,15 +148,9 @@ impl Draft for MessageDraft {
             "role" => self.role = Some(map.next_value()?),
             "contents" => self.contents = Some(map.next_value()?),
             "heard" => self.heard = Some(map.next_value()?),
-            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+            _ => self.unknown.push((key.to_owned(), map.next_value()?)),
         }
         Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for MessageDraft {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_map(deserializer)
     }
 }
 
@@ -162,7 +160,7 @@ struct HeardDraft {
     by: HeardSource,
     // The map is small and rare, so the copy of `flatten` is cheap.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: BTreeMap<String, Value>,
 }
 
 impl HeardDraft {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess};
 
-use super::read::{Draft, Unknown, read_map};
+use super::read::{Draft, Fill, Unknown};
 use crate::message::{
     Attribute, Confidence, Decision, ForkedFrom, Map, Measured, MessageError, MessageId, Metadata, PartData, Position,
     Rarely, RequestRecord, Role, RoleHint, Text, Timing, TurnRecord, Value,
@@ -14,36 +14,21 @@ use crate::message::{
 /// The metadata of a record, without checks against its contents.
 #[derive(Default)]
 pub(super) struct MetadataDraft {
-    /// `None` if the time of creation is absent.
-    pub known: Option<Metadata>,
-    pub parts: Option<Vec<PartEntries>>,
-}
-
-impl<'de> Deserialize<'de> for MetadataDraft {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let entries: MetadataEntries = read_map(deserializer)?;
-        entries.into_draft().map_err(de::Error::custom)
-    }
-}
-
-#[derive(Default)]
-struct MetadataEntries {
     attributes: Vec<Text>,
     covers_from: Option<u32>,
     previous_summary: Option<MessageId>,
     decision: Decision,
     forked_from: Option<ForkEntries>,
-    // Boxed, because the entries of each record are moved several times.
     turn: Option<Box<TurnRecord>>,
     request: Option<Box<RequestRecord>>,
     parts: Option<Vec<PartEntries>>,
     timings: TimingEntries,
     redacted: Vec<Text>,
-    aux: BTreeMap<String, Value>,
+    aux: Option<BTreeMap<String, Value>>,
     unknown: Unknown,
 }
 
-impl Draft for MetadataEntries {
+impl Draft for MetadataDraft {
     const EXPECTED: &'static str = "the metadata of a record";
 
     fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
@@ -58,26 +43,34 @@ impl Draft for MetadataEntries {
                 let name: Text = map.next_value()?;
                 self.decision.role_hint = RoleHint::named(&name);
                 if self.decision.role_hint.is_none() {
-                    self.unknown.insert(key.to_owned(), Value::from(name.as_str()));
+                    self.unknown.push((key.to_owned(), Value::from(name.as_str())));
                 }
             }
             "forkedFrom" => self.forked_from = Some(map.next_value()?),
             "turn" => self.turn = Some(map.next_value()?),
             "request" => self.request = Some(map.next_value()?),
             "parts" => self.parts = Some(map.next_value()?),
-            "timing" => self.timings = map.next_value()?,
+            "timing" => {
+                self.timings = TimingEntries::default();
+                map.next_value_seed(Fill(&mut self.timings))?;
+            }
             "redacted" => self.redacted = map.next_value()?,
-            "aux" => self.aux = map.next_value()?,
-            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+            "aux" => self.aux = Some(map.next_value()?),
+            _ => self.unknown.push((key.to_owned(), map.next_value()?)),
         }
         Ok(())
     }
 }
 
-impl MetadataEntries {
-    fn into_draft(self) -> Result<MetadataDraft, MessageError> {
-        let Some(creation_ms) = self.timings.creation else { return Ok(MetadataDraft::default()) };
-        let mut metadata = Metadata::new(Position::message(0), Role::User, creation_ms);
+impl MetadataDraft {
+    /// Returns the metadata of a message, and its parts.
+    pub fn into_known(
+        self,
+        position: Position,
+        role: Role,
+    ) -> Result<(Metadata, Option<Vec<PartEntries>>), MessageError> {
+        let creation_ms = self.timings.creation.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?;
+        let mut metadata = Metadata::new(position, role, creation_ms);
         for (timing, after_ms) in self.timings.others {
             metadata.set_timing(timing, creation_ms.wrapping_add(after_ms));
         }
@@ -101,16 +94,16 @@ impl MetadataEntries {
             }
         }
         metadata.add_redacted(self.redacted);
-        if !self.aux.is_empty() {
-            *metadata.aux_mut() = Map::data(self.aux);
+        if let Some(aux) = self.aux.filter(|aux| !aux.is_empty()) {
+            *metadata.aux_mut() = Map::data(aux);
         }
         if !self.unknown.is_empty() {
-            metadata.unknown_mut().metadata = self.unknown;
+            metadata.unknown_mut().metadata.extend(self.unknown);
         }
         if !self.timings.unknown.is_empty() {
-            metadata.unknown_mut().timing = self.timings.unknown;
+            metadata.unknown_mut().timing.extend(self.timings.unknown);
         }
-        Ok(MetadataDraft { known: Some(metadata), parts: self.parts })
+        Ok((metadata, self.parts))
     }
 }
 
@@ -143,8 +136,8 @@ pub(super) fn set_parts(
             .ok_or(MessageError::record("the parts have more contents than a message can"))?;
         if !part.times.unknown.is_empty() {
             let unknown = &mut metadata.unknown_mut().parts;
-            unknown.resize_with(index, Unknown::new);
-            unknown.push(part.times.unknown);
+            unknown.resize_with(index, BTreeMap::new);
+            unknown.push(part.times.unknown.into_iter().collect());
         }
     }
     metadata.set_parts(first, later);
@@ -175,7 +168,8 @@ impl Draft for PartEntries {
 
 impl<'de> Deserialize<'de> for PartEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_map(deserializer)
+        let mut entries = Self::default();
+        Fill(&mut entries).deserialize(deserializer).map(|()| entries)
     }
 }
 
@@ -185,7 +179,7 @@ struct ForkEntries {
     after: Option<MessageId>,
     // The map is small and rare, so the copy of `flatten` is cheap.
     #[serde(flatten)]
-    unknown: Unknown,
+    unknown: BTreeMap<String, Value>,
 }
 
 #[derive(Default)]
@@ -203,14 +197,8 @@ impl Draft for TimingEntries {
         match Timing::named(key) {
             Some(Timing::Creation) => self.creation = Some(map.next_value()?),
             Some(timing) => self.others.push((timing, map.next_value()?)),
-            None => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+            None => self.unknown.push((key.to_owned(), map.next_value()?)),
         }
         Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for TimingEntries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_map(deserializer)
     }
 }
