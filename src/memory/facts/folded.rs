@@ -202,20 +202,23 @@ impl Folded {
                 && !known.value.eq_ignore_ascii_case(fact.value())
                 && (has_slot || (may_have_slot && is_recent(known)))
         };
-        let found: Vec<(usize, String)> = self
+        let mut found: Vec<(usize, String)> = self
             .iter()
             .enumerate()
             .filter(|(_, known)| is_it(known))
             .map(|(index, known)| (index, known.value.to_owned()))
             .collect();
-        // A correction that names no value corrects one.
-        let found = found.get(if was.is_empty() { found.len().saturating_sub(1) } else { 0 }..).unwrap_or_default();
-        for (index, _) in found {
+        // A correction that names no value corrects the one that was mentioned last, by the assistant too.
+        if was.is_empty() {
+            let last = |(index, _): &(usize, String)| self.entries.get(*index).map(|entry| entry.last);
+            found = found.into_iter().max_by_key(last).into_iter().collect();
+        }
+        for (index, _) in &found {
             self.entries.get_mut(*index)?.is_replaced = true;
         }
         // A code that the caller continues to spell is not a correction.
         let is_continued = !was.is_empty() && fact.value().starts_with(was);
-        let longest = found.iter().map(|(_, value)| value).max_by_key(|value| value.len()).cloned();
+        let longest = found.into_iter().map(|(_, value)| value).max_by_key(String::len);
         longest.filter(|_| !is_continued)
     }
 

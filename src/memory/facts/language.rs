@@ -3,12 +3,14 @@
 //! The language of a call is unknown, and callers change it, so the words of all languages count.
 
 mod mails;
+mod numbers;
 mod phrases;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 pub(super) use mails::MailWords;
+use numbers::{numbered, values};
 use phrases::phrase;
 pub(super) use phrases::{Phrases, after, begins_with, ranges, without};
 
@@ -26,6 +28,13 @@ pub(super) struct Words {
     pub numbers: HashSet<&'static str>,
     pub months: HashSet<&'static str>,
     pub days: HashSet<&'static str>,
+    /// Phrases around a day of the week, that say which one it is: "next", "next week", "in the morning".
+    pub before_days: Phrases,
+    pub after_days: Phrases,
+    /// Phrases after the number of a day: "of this month".
+    pub after_dates: Phrases,
+    /// Phrases for other days that count from today: "day after tomorrow".
+    pub relative_days: Phrases,
     /// Words after an amount.
     pub units: HashSet<&'static str>,
     /// Phrases before the speaker's name.
@@ -205,6 +214,10 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         numbers: set("numbers"),
         months: set("months"),
         days: set("days"),
+        before_days: phrases("before days"),
+        after_days: phrases("after days"),
+        after_dates: phrases("after dates"),
+        relative_days: phrases("relative days"),
         units: set("units"),
         introductions: phrases("introductions"),
         corrections: phrases("corrections"),
@@ -262,31 +275,6 @@ fn range(entry: &'static str) -> (Option<&'static str>, &'static str) {
 /// Returns a letter and the words of its name, of `w double u`.
 fn letter(entry: &'static str) -> Option<(&'static str, Vec<&'static str>)> {
     entry.split_once(' ').map(|(letter, name)| (letter, phrase(name)))
-}
-
-/// The values of the entries of `tens`.
-const TENS: [u32; 19] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 30, 40, 50, 60, 70, 80, 90, 100, 1_000];
-
-fn values() -> HashMap<&'static str, u32> {
-    let lists = [
-        ("digits", (0..=10).collect::<Vec<u32>>()),
-        ("ordinals", (1..=10).collect()),
-        ("tens", TENS.to_vec()),
-        ("hundreds", (2..=9).map(|hundreds| hundreds * 100).collect()),
-    ];
-    let mut found = HashMap::new();
-    for (name, values) in lists {
-        for (word, value) in numbered(name, &values) {
-            found.entry(word).or_insert(value);
-        }
-    }
-    found
-}
-
-/// Returns each word of a list whose entries have these values. An entry can have several words.
-fn numbered<T: Copy>(name: &str, values: &[T]) -> Vec<(&'static str, T)> {
-    let entries = entries(name).flat_map(|list| list.split(", ").zip(values.iter().copied()));
-    entries.flat_map(|(entry, value)| entry.split(' ').map(move |word| (word, value))).collect()
 }
 
 /// Returns whether a text in lower case says yes or no at its beginning or after a comma.

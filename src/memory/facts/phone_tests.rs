@@ -413,3 +413,45 @@ fn values(asked: &str, said: &str) -> Vec<String> {
     let facts = table(&[asked, said]).before(u32::MAX).facts();
     facts.iter().map(|fact| fact.value().to_owned()).collect()
 }
+
+#[test]
+fn days_that_count_from_today_are_whole() {
+    insta::assert_snapshot!(text(&[
+        "When?", "Next Wednesday, or Monday next week, or on the 7th of this month.",
+        "And back?", "The day after tomorrow, no, Friday evening.",
+        "Wann?", "Nächsten Dienstag oder morgen Abend, am dritten nächsten Monats, oder Donnerstag in einer Woche.",
+        "¿Cuándo?", "El martes que viene, o pasado mañana por la tarde.",
+        "Quand ?", "Lundi prochain, ou après-demain, ou le 3 du mois prochain.",
+        "Quando?", "Sabato prossimo, o venerdì mattina, o dopodomani.",
+        "Quando?", "Na quarta-feira que vem, ou depois de amanhã.",
+    ]), @"
+    The caller said: Next Wednesday; Monday next week; 7th of this month; back=Friday evening (corrected, was day after tomorrow); Nächsten Dienstag; morgen Abend; dritten nächsten Monats; Donnerstag in einer Woche; martes que viene; pasado mañana por la tarde; Lundi prochain; après-demain; 3 du mois prochain; Sabato prossimo; venerdì mattina; dopodomani
+    The caller's wishes: day after tomorrow no Friday evening; quarta-feira que vem ou depois de amanhã
+    ");
+}
+
+#[test]
+fn times_with_the_part_of_the_day_are_whole() {
+    insta::assert_snapshot!(text(&[
+        "When?", "At 5:30 in the evening, or two PM, or evening 7:30, or at 7 tonight.",
+        "And there?", "At 11:45, four people.",
+    ]), @"The caller said: 5:30 in the evening; two PM; evening 7:30; 7 tonight; 11:45; four people");
+}
+
+#[test]
+fn correction_replaces_the_value_that_was_mentioned_last() {
+    insta::assert_snapshot!(text(&[
+        "Which day?", "March 3rd, until the 9th of this month.",
+        "So you leave on March 3rd?", "Actually, the 2nd of this month.",
+        "Your phone?", "+33 1 84 82 49 09",
+    ]), @"The caller said: day=9th of this month; 2nd of this month (corrected, was March 3rd); phone=+33 1 84 82 49 09");
+}
+
+#[test]
+fn numbers_of_flats_and_names_with_of_are_whole() {
+    insta::assert_snapshot!(text(&[
+        "Where to?", "To 270 Heron Road #62, it is near the Bank of Ardenne.",
+        "And the shop?", "Perkins & Daughters, opposite the Museum of Modern Art.",
+        "¿Dónde?", "Cerca del Teatro de Verano, el martes.",
+    ]), @"The caller said: 270 Heron Road 62; Bank of Ardenne; shop=Perkins & Daughters, Museum of Modern Art; Teatro de Verano; martes");
+}

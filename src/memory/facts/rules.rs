@@ -213,7 +213,7 @@ impl<'a> Finding<'a> {
         if let Some(range) = self.range(at) {
             return self.counted(at, range);
         }
-        let found = self.spoken_mail(at).or_else(|| self.date(at)).or_else(|| self.clock(at));
+        let found = self.spoken_mail(at).or_else(|| self.date(at)).or_else(|| self.day(at)).or_else(|| self.clock(at));
         if let Some(length) = found.or_else(|| self.address(at)) {
             return self.add(at, length);
         }
@@ -242,8 +242,7 @@ impl<'a> Finding<'a> {
         if words > 0 {
             return self.counted(at, words);
         }
-        let found = WORDS.days.contains(token.lower.as_str()).then_some(1).or_else(|| self.ordinal(at));
-        if let Some(length) = found {
+        if let Some(length) = self.ordinal(at) {
             return self.add(at, length);
         }
         if token.is_proper() {

@@ -424,7 +424,7 @@ fn surname_with_a_particle_is_part_of_the_name() {
         "Qual é o nome?", "É António Ferreira da Silva, nasceu a 17 de agosto de 1951. Eu chamo-me Joana.",
         "Et vous ?", "Je veux l'hôtel Ibis de Lyon. Avez-vous le Mercure ?",
     ]), @"
-    The caller said: António Ferreira da Silva; 17 de agosto de 1951; name=Joana; hôtel=Ibis; Lyon; Mercure
+    The caller said: António Ferreira da Silva; 17 de agosto de 1951; name=Joana; hôtel=Ibis de Lyon; Mercure
     The caller's wishes: Je veux l'hôtel Ibis de Lyon
     ");
 }

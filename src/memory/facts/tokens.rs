@@ -36,6 +36,10 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             let has_currency = core.starts_with(CURRENCIES) || core.ends_with(CURRENCIES);
             let is_list_mark = core.is_empty() || core == "-" || core == "•";
             let ends = end.ends_with([',', ';', ':', '.', '!', '?', '…']) || raw.ends_with([')', ']']);
+            // "Road # 62".
+            if raw == "#" {
+                continue;
+            }
             if is_list_mark {
                 is_first |= core == "-" || core == "•" || raw.starts_with('*');
                 if let Some(last) = found.last_mut() {
@@ -167,6 +171,18 @@ impl<'a> Token<'a> {
     /// Returns the number that the word means, in digits or in letters.
     pub fn number(&self) -> Option<u32> {
         self.text.parse().ok().or_else(|| WORDS.number_parts(&self.lower).map(|parts| parts.iter().sum()))
+    }
+
+    /// Returns the day of a month that the word means: `24`, `24th` or `twenty-fourth`.
+    pub fn day_of_month(&self) -> Option<u32> {
+        let digits = ["st", "nd", "rd", "th", "º", "ª"].iter().find_map(|end| self.lower.strip_suffix(end));
+        digits.and_then(|day| day.parse().ok()).or_else(|| self.number()).filter(|day| (1..=31).contains(day))
+    }
+
+    /// Returns whether the word is a time of day in digits, such as `4:45`.
+    pub fn is_clock(&self) -> bool {
+        let is_part = |part: &str, most: u32| part.len() <= 2 && part.parse().is_ok_and(|part: u32| part <= most);
+        self.text.split_once(':').is_some_and(|(hour, minute)| is_part(hour, 24) && is_part(minute, 59))
     }
 
     /// Returns whether the word is a piece of a code: a letter, or a few digits.

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::numbers::is_noun;
-use crate::memory::facts::language::{WORDS, begins_with};
+use crate::memory::facts::language::{Phrases, WORDS, begins_with};
 use crate::memory::facts::tokens::{Token, is_and, is_of};
 
 impl Finding<'_> {
@@ -52,22 +52,45 @@ impl Finding<'_> {
         Some(length + if year > 1 { year } else { 0 })
     }
 
+    /// Returns the length of a day of the week, or of another day that counts from today: `Monday`, `next Monday`,
+    /// `Monday morning`, `lundi de la semaine prochaine`, `7th of this month`, `the day after tomorrow`.
+    pub(super) fn day(&self, at: usize) -> Option<usize> {
+        let after = |phrases, at: usize| if self.is_open_before(at) { self.phrase(phrases, at) } else { 0 };
+        let relative = self.phrase(&WORDS.relative_days, at);
+        if relative > 0 {
+            return Some(relative + after(&WORDS.after_days, at + relative));
+        }
+        let before = self.phrase(&WORDS.before_days, at);
+        let day = at + before;
+        let token = self.get(day).filter(|_| before == 0 || self.is_open_before(day))?;
+        if WORDS.days.contains(token.lower.as_str()) {
+            return Some(before + 1 + after(&WORDS.after_days, day + 1));
+        }
+        let month = if token.day_of_month().is_some() { after(&WORDS.after_dates, day + 1) } else { 0 };
+        (month > 0).then_some(before + 1 + month)
+    }
+
+    /// Returns the length of the longest of the phrases that begins at a word, or 0.
+    fn phrase(&self, phrases: &Phrases, at: usize) -> usize {
+        begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0)
+    }
+
     /// Returns the length of a time of day in words that begins here: `quarter to four`, `halb zehn`,
-    /// `huit heures et demie`, `nueve y media`, `nove e vinte`.
+    /// `huit heures et demie`, `nueve y media`, `nove e vinte`. Digits need words too: `4:45 in the evening`.
     pub(super) fn clock(&self, at: usize) -> Option<usize> {
-        let phrase = |phrases, at: usize| begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
-        let before = phrase(&WORDS.before_hours, at);
+        let before = self.phrase(&WORDS.before_hours, at);
         let hour = at + before;
         let is_noon = self.get(hour).is_some_and(|token| WORDS.noons.contains(token.lower.as_str()));
         let is_hour = |token: &Token<'_>| token.number().is_some_and(|hour| (1..=24).contains(&hour));
-        self.get(hour).filter(|token| is_noon || is_hour(token))?;
+        let is_clock = self.get(hour).is_some_and(Token::is_clock);
+        self.get(hour).filter(|token| is_noon || is_clock || is_hour(token))?;
         let mut end = hour + 1;
         let names_hours = |token: &Token<'_>| WORDS.hours.contains(token.lower.as_str());
         let has_hours = self.is_open_before(end) && self.get(end).is_some_and(names_hours);
         end += usize::from(has_hours);
-        let after = if self.is_open_before(end) { phrase(&WORDS.after_hours, end) } else { 0 };
-        if after > 0 {
-            return Some(end + after - at);
+        let after = if self.is_open_before(end) { self.phrase(&WORDS.after_hours, end) } else { 0 };
+        if after > 0 || is_clock {
+            return (before + after > 0).then_some(end + after - at);
         }
         // "Nove e vinte" is a time, "cinco e dez euros" are two amounts.
         let is_worded = |at: usize| self.get(at).is_some_and(Token::is_word);

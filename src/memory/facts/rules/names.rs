@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::memory::facts::FactSource;
 use crate::memory::facts::language::WORDS;
-use crate::memory::facts::tokens::Token;
+use crate::memory::facts::tokens::{Token, is_of};
 
 impl Finding<'_> {
     /// Adds a name: capitalized words within a sentence, or several at its beginning.
@@ -63,7 +63,21 @@ impl Finding<'_> {
         // "The flat is in Block B": a letter at the end is one of a code.
         let initials = self.tokens.iter().skip(at).take(run).rev().take_while(|token| token.is_initial()).count();
         let run = run - initials;
-        if run == 2 { run + self.surname(at + run) } else { run }
+        let run = if run == 2 { run + self.surname(at + run) } else { run };
+        // "Call of Tom" begins with a word that may be none of a name.
+        let is_first = self.get(at).is_some_and(|token| token.is_first);
+        let joins = self.get(at + run).is_some_and(|token| token.text == "&");
+        let is_name = run >= 2 || (run == 1 && (!is_first || joins));
+        if is_name { run + self.belonging(at + run) } else { run }
+    }
+
+    /// Returns the length of what follows the first part of a name: "Bank of America", "Gare de Lyon", "Marks & Spencer".
+    fn belonging(&self, at: usize) -> usize {
+        let links = |token: &Token<'_>| !token.ends_clause && (is_of(token) || token.text == "&");
+        let is_linked = self.is_open_before(at) && self.get(at).is_some_and(links);
+        let is_day = || self.day(at + 1).or_else(|| self.date(at + 1)).is_some();
+        let run = if is_linked { self.run(at + 1, |token| token.is_proper()) } else { 0 };
+        if run > 0 && !is_day() { 1 + run } else { 0 }
     }
 
     /// Returns the length of a surname with particles, such as `da Silva`, that continues a name.

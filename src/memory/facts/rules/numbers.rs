@@ -12,14 +12,25 @@ impl Finding<'_> {
             token.text.chars().all(|c| c.is_ascii_digit() || "+-/.".contains(c)) && token.text.len() >= 2
         };
         let groups = self.run(at, is_group);
-        if groups >= 2 {
-            return self.add(at, groups);
+        let phone = self.phone(at);
+        if groups.max(phone) >= 2 {
+            return self.add(at, groups.max(phone));
         }
         let time = self.clock_digits(at);
         if time > 1 {
             return self.add(at, time);
         }
         self.counted(at, 1)
+    }
+
+    /// Returns the length of a number in at least four groups of digits, of which one has a single digit:
+    /// `1 40 62 05 00`, `+33 1 84 82 49 09`.
+    fn phone(&self, at: usize) -> usize {
+        const LEAST_GROUPS: usize = 4;
+        let is_group = |token: &Token<'_>| token.text.trim_start_matches('+').chars().all(|c| c.is_ascii_digit());
+        let run = self.run(at, is_group);
+        let single = self.tokens.iter().skip(at).take(run).filter(|token| token.text.len() == 1).count();
+        if run >= LEAST_GROUPS && single == 1 { run } else { 0 }
     }
 
     /// Returns the length of a code in groups of digits with one letter before or after them: `E 133`, `44 812 903 K`.
@@ -66,7 +77,8 @@ impl Finding<'_> {
             && self.get(at + length).is_some_and(|token| !WORDS.days.contains(token.lower.as_str()))
             && self.date(at + length).is_none();
         let is_house = is_digit && is_open && !is_amount && (street >= 2 || (street == 1 && is_postal));
-        let nouns = if is_house { street.min(4) } else { nouns };
+        let street = street.min(4);
+        let nouns = if is_house { street + usize::from(self.is_unit(at + length + street)) } else { nouns };
         // "One" alone is a pronoun, and a digit of the assistant may be the number of a list entry.
         let is_small = self.source == FactSource::Assistant && self.get(at).is_some_and(|token| token.text.len() == 1);
         // "Fifty-eight" alone answers or corrects.
@@ -90,6 +102,12 @@ impl Finding<'_> {
         }
         let whole = length + nouns;
         self.add(at, whole + if nouns > 0 { self.fraction(at + whole) } else { 0 })
+    }
+
+    /// Returns whether a word after a street is the number of a flat: "200 Bolinas Road #62".
+    fn is_unit(&self, at: usize) -> bool {
+        let is_last = |token: &Token<'_>| token.ends_clause && token.is_digits() && !token.has_currency;
+        self.is_open_before(at) && self.get(at).is_some_and(is_last)
     }
 
     /// Returns the length of a fraction after the noun before `at`, unless it has a noun of its own: "2 kilos and a half".
