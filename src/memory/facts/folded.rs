@@ -248,7 +248,9 @@ impl Folded {
             _ if entry.is_by_caller || is_code(value) => 8,
             _ => 0,
         };
-        let newness = u64::from(entry.last) * 8 / u64::from(self.count.max(1));
+        // An old value of the caller outlives a new wish.
+        let newest = if slot == WISH { 4 } else { 8 };
+        let newness = u64::from(entry.last) * newest / u64::from(self.count.max(1));
         Known {
             slot,
             value,

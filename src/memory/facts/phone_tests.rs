@@ -455,3 +455,19 @@ fn numbers_of_flats_and_names_with_of_are_whole() {
         "¿Dónde?", "Cerca del Teatro de Verano, el martes.",
     ]), @"The caller said: 270 Heron Road 62; Bank of Ardenne; shop=Perkins & Daughters, Museum of Modern Art; Teatro de Verano; martes");
 }
+
+#[test]
+fn question_for_something_is_a_wish() {
+    for said in [
+        "Is there a table outside for tonight?",
+        "How about something with fish?",
+        "Gibt es ein Zimmer im Erdgeschoss?",
+        "¿Hay alguna habitación con balcón?",
+        "Avez-vous une table près de la fenêtre ?",
+        "Avete una camera tranquilla?",
+        "Tem uma mesa para dois?",
+    ] {
+        let facts = table(&["How can I help?", said]).before(u32::MAX).facts();
+        assert!(facts.iter().any(|fact| fact.slot() == WISH), "{said}");
+    }
+}
