@@ -65,7 +65,9 @@ impl Finding<'_> {
             // Phrases such as "I would like to" and "please" carry no meaning here.
             let is_limit = |word: &String| WORDS.limits.iter().any(|limit| limit.first() == Some(&word.as_str()));
             let is_empty = |word: &String| WORDS.stopwords.contains(word.as_str()) && !is_limit(word);
-            let from = words.iter().take_while(|word| is_empty(word)).count();
+            // "Next Tuesday" is another day than "Tuesday".
+            let is_day = |at: usize| self.day(first + at).is_some();
+            let from = words.iter().enumerate().take_while(|(at, word)| is_empty(word) && !is_day(*at)).count();
             let until = words.len() - words.iter().rev().take_while(|word| is_empty(word)).count();
             let words: Vec<&str> = clause.get(from..until).unwrap_or_default().iter().map(|token| token.text).collect();
             let wish = one_line(&words.join(" "), LONGEST_WISH);
