@@ -181,6 +181,7 @@ impl Words {
 
     /// Returns the day of the week that a word means, in full or abbreviated to three letters, from 0 for Monday.
     pub fn weekday(&self, word: &str) -> Option<usize> {
+        let word = word.trim_end_matches("-feira");
         let is_short = word.chars().count() == 3 && !self.stopwords.contains(word);
         let is_day = |day: &str| day == word || (is_short && day.starts_with(word));
         entries("days").find_map(|list| list.split(", ").take(7).position(is_day))

@@ -445,8 +445,9 @@ fn correction_replaces_the_value_that_was_mentioned_last() {
         "So you leave on March 3rd?", "Actually, the 2nd of this month.",
         "Your phone?", "+33 1 84 82 49 09",
         "Anything else?", "I want it next Tuesday, not Monday.",
+        "And your name?", "James. Sorry, Thomas.",
     ]), @"
-    The caller said: day=9th of this month; 2nd of this month (corrected, was March 3rd); phone=+33 1 84 82 49 09; next Tuesday (corrected, was Monday)
+    The caller said: day=9th of this month; 2nd of this month (corrected, was March 3rd); phone=+33 1 84 82 49 09; next Tuesday (corrected, was Monday); name=Thomas
     The caller's wishes: next Tuesday not Monday
     ");
 }

@@ -54,12 +54,12 @@ pub(in crate::memory::facts) fn is_numeric(value: &str) -> bool {
 pub(in crate::memory::facts) fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
     let lower = value.to_lowercase();
-    let ends = |phrase: &Vec<&str>| phrase.last().is_some_and(|last| lower.ends_with(last));
+    let last_word = lower.rsplit(' ').next();
+    let ends = |phrase: &Vec<&str>| phrase.last().copied() == last_word;
     let is_date = lower.split(' ').any(|word| WORDS.months.contains(word) || WORDS.days.contains(word))
         || WORDS.after_dates.iter().any(ends);
     let starts_with_number = lower.starts_with(|c: char| c.is_numeric());
-    let noun =
-        lower.rsplit(' ').next().filter(|word| starts_with_number && !is_date && word.chars().all(char::is_alphabetic));
+    let noun = last_word.filter(|word| starts_with_number && !is_date && word.chars().all(char::is_alphabetic));
     let noun = noun.map(|noun| noun.trim_end_matches('s').to_owned());
     (is_numeric(value), has(char::is_alphabetic), has(|c| c == '@' || c == '_'), is_date, noun)
 }
