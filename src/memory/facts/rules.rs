@@ -19,7 +19,7 @@ use answers::Question;
 use slots::asked_for;
 
 use super::folded::is_numeric;
-use super::language::{WORDS, begins_with, ranges};
+use super::language::{Phrases, WORDS, begins_with, ranges};
 use super::tokens::{Token, tokens};
 use super::{Fact, FactFinder, FactSource};
 use crate::memory::one_line::one_line;
@@ -199,6 +199,16 @@ impl<'a> Finding<'a> {
         at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| !before.ends_clause)
     }
 
+    /// Returns the length of the longest of the phrases that begins at a word, or 0.
+    fn phrase(&self, phrases: &Phrases, at: usize) -> usize {
+        begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0)
+    }
+
+    /// Like [`phrase`](Self::phrase), of a phrase that continues the clause of the word before it.
+    fn phrase_after(&self, phrases: &Phrases, at: usize) -> usize {
+        if self.is_open_before(at) { self.phrase(phrases, at) } else { 0 }
+    }
+
     /// Adds the value that begins at a word. Returns the number of its words, or 0 if there is none.
     fn value(&mut self, at: usize) -> usize {
         let Some(token) = self.get(at) else { return 0 };
@@ -206,7 +216,7 @@ impl<'a> Finding<'a> {
             return self.add(at, 1);
         }
         // The "um" of "um neun" is a number in another language.
-        let preposition = begins_with(&WORDS.at_hours, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
+        let preposition = self.phrase(&WORDS.at_hours, at);
         if preposition > 0 && self.clock(at + preposition).is_some() {
             return preposition;
         }

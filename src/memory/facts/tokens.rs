@@ -111,6 +111,12 @@ pub(super) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
+/// Returns the number of an ordinal, such as `24th`.
+pub(super) fn ordinal(word: &str) -> Option<&str> {
+    let number = ["st", "nd", "rd", "th", "º", "ª"].iter().find_map(|end| word.strip_suffix(end))?;
+    number.ends_with(|c: char| c.is_numeric()).then_some(number)
+}
+
 /// Splits `order(X17)` before the bracket.
 fn split_brackets(word: &str) -> impl Iterator<Item = &str> {
     let at = word.find('(').filter(|at| *at > 0).unwrap_or(0);
@@ -175,8 +181,8 @@ impl<'a> Token<'a> {
 
     /// Returns the day of a month that the word means: `24`, `24th` or `twenty-fourth`.
     pub fn day_of_month(&self) -> Option<u32> {
-        let digits = ["st", "nd", "rd", "th", "º", "ª"].iter().find_map(|end| self.lower.strip_suffix(end));
-        digits.and_then(|day| day.parse().ok()).or_else(|| self.number()).filter(|day| (1..=31).contains(day))
+        let digits = ordinal(&self.lower).and_then(|day| day.parse().ok());
+        digits.or_else(|| self.number()).filter(|day| (1..=31).contains(day))
     }
 
     /// Returns whether the word is a time of day in digits, such as `4:45`.

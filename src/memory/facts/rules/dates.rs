@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::numbers::is_noun;
-use crate::memory::facts::language::{Phrases, WORDS, begins_with};
+use crate::memory::facts::language::{WORDS, begins_with};
 use crate::memory::facts::tokens::{Token, is_and, is_of};
 
 impl Finding<'_> {
@@ -55,24 +55,18 @@ impl Finding<'_> {
     /// Returns the length of a day of the week, or of another day that counts from today: `Monday`, `next Monday`,
     /// `Monday morning`, `lundi de la semaine prochaine`, `7th of this month`, `the day after tomorrow`.
     pub(super) fn day(&self, at: usize) -> Option<usize> {
-        let after = |phrases, at: usize| if self.is_open_before(at) { self.phrase(phrases, at) } else { 0 };
         let relative = self.phrase(&WORDS.relative_days, at);
         if relative > 0 {
-            return Some(relative + after(&WORDS.after_days, at + relative));
+            return Some(relative + self.phrase_after(&WORDS.after_days, at + relative));
         }
         let before = self.phrase(&WORDS.before_days, at);
         let day = at + before;
         let token = self.get(day).filter(|_| before == 0 || self.is_open_before(day))?;
         if WORDS.days.contains(token.lower.as_str()) {
-            return Some(before + 1 + after(&WORDS.after_days, day + 1));
+            return Some(before + 1 + self.phrase_after(&WORDS.after_days, day + 1));
         }
-        let month = if token.day_of_month().is_some() { after(&WORDS.after_dates, day + 1) } else { 0 };
+        let month = if token.day_of_month().is_some() { self.phrase_after(&WORDS.after_dates, day + 1) } else { 0 };
         (month > 0).then_some(before + 1 + month)
-    }
-
-    /// Returns the length of the longest of the phrases that begins at a word, or 0.
-    fn phrase(&self, phrases: &Phrases, at: usize) -> usize {
-        begins_with(phrases, self.words.get(at..).unwrap_or_default()).unwrap_or(0)
     }
 
     /// Returns the length of a time of day in words that begins here: `quarter to four`, `halb zehn`,
@@ -88,7 +82,7 @@ impl Finding<'_> {
         let names_hours = |token: &Token<'_>| WORDS.hours.contains(token.lower.as_str());
         let has_hours = self.is_open_before(end) && self.get(end).is_some_and(names_hours);
         end += usize::from(has_hours);
-        let after = if self.is_open_before(end) { self.phrase(&WORDS.after_hours, end) } else { 0 };
+        let after = self.phrase_after(&WORDS.after_hours, end);
         if after > 0 || is_clock {
             return (before + after > 0).then_some(end + after - at);
         }

@@ -71,7 +71,7 @@ impl Finding<'_> {
         if is_name { run + self.belonging(at + run) } else { run }
     }
 
-    /// Returns the length of what follows the first part of a name: "Bank of America", "Gare de Lyon", "Marks & Spencer".
+    /// Returns the length of what follows the first part of a name: "Bank of Ardenne", "Gare de Lyon", "Marks & Spencer".
     fn belonging(&self, at: usize) -> usize {
         let links = |token: &Token<'_>| !token.ends_clause && (is_of(token) || token.text == "&");
         let is_linked = self.is_open_before(at) && self.get(at).is_some_and(links);

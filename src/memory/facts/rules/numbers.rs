@@ -2,7 +2,7 @@
 
 use super::{Finding, LONGEST};
 use crate::memory::facts::FactSource;
-use crate::memory::facts::language::{WORDS, begins_with};
+use crate::memory::facts::language::WORDS;
 use crate::memory::facts::tokens::{Token, is_and};
 
 impl Finding<'_> {
@@ -11,10 +11,9 @@ impl Finding<'_> {
         let is_group = |token: &Token<'_>| {
             token.text.chars().all(|c| c.is_ascii_digit() || "+-/.".contains(c)) && token.text.len() >= 2
         };
-        let groups = self.run(at, is_group);
-        let phone = self.phone(at);
-        if groups.max(phone) >= 2 {
-            return self.add(at, groups.max(phone));
+        let groups = self.run(at, is_group).max(self.phone(at));
+        if groups >= 2 {
+            return self.add(at, groups);
         }
         let time = self.clock_digits(at);
         if time > 1 {
@@ -23,7 +22,7 @@ impl Finding<'_> {
         self.counted(at, 1)
     }
 
-    /// Returns the length of a number in at least four groups of digits, of which one has a single digit:
+    /// Returns the length of a number in at least four groups of digits, one of them a single digit:
     /// `1 40 62 05 00`, `+33 1 84 82 49 09`.
     fn phone(&self, at: usize) -> usize {
         const LEAST_GROUPS: usize = 4;
@@ -104,7 +103,7 @@ impl Finding<'_> {
         self.add(at, whole + if nouns > 0 { self.fraction(at + whole) } else { 0 })
     }
 
-    /// Returns whether a word after a street is the number of a flat: "200 Bolinas Road #62".
+    /// Returns whether a word after a street is the number of a flat: "270 Heron Road #62".
     fn is_unit(&self, at: usize) -> bool {
         let is_last = |token: &Token<'_>| token.ends_clause && token.is_digits() && !token.has_currency;
         self.is_open_before(at) && self.get(at).is_some_and(is_last)
@@ -112,8 +111,7 @@ impl Finding<'_> {
 
     /// Returns the length of a fraction after the noun before `at`, unless it has a noun of its own: "2 kilos and a half".
     fn fraction(&self, at: usize) -> usize {
-        let rest = self.words.get(at..).filter(|_| self.is_open_before(at)).unwrap_or_default();
-        let length = begins_with(&WORDS.fractions, rest).unwrap_or(0);
+        let length = self.phrase_after(&WORDS.fractions, at);
         let has_noun = self.is_open_before(at + length) && self.get(at + length).is_some_and(is_noun);
         if has_noun { 0 } else { length }
     }
@@ -199,7 +197,7 @@ impl Finding<'_> {
         if !self.is_open_before(at) {
             return 0;
         }
-        let fraction = begins_with(&WORDS.fractions, self.words.get(at..).unwrap_or_default()).unwrap_or(0);
+        let fraction = self.phrase(&WORDS.fractions, at);
         let is_sign = self.get(at).is_some_and(|sign| WORDS.decimals.contains(sign.lower.as_str()));
         let decimals = if is_sign && self.is_open_before(at + 1) { self.run(at + 1, is_number) } else { 0 };
         if decimals > 0 { 1 + decimals } else { fraction }

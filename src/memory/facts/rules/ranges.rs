@@ -27,10 +27,9 @@ impl Finding<'_> {
 
     /// Returns the length of the value at an end of a range.
     fn end_of_range(&self, at: usize) -> Option<usize> {
-        let is_day = |token: &Token<'_>| token.number().is_some();
         let number = || Some(self.clock_digits(at).max(self.number_group(at))).filter(|length| *length > 0);
         let found = self.date(at).or_else(|| self.day(at)).or_else(|| self.clock(at)).or_else(number);
-        found.or_else(|| self.get(at).is_some_and(is_day).then_some(1))
+        found.or_else(|| self.get(at).and_then(Token::number).map(|_| 1))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::super::language::WORDS;
-use super::super::tokens::{Token, is_and, is_of, tokens};
+use super::super::tokens::{Token, is_and, is_of, ordinal, tokens};
 
 /// The days that a date can be: the month, then the day.
 type Days = Vec<(u32, u32)>;
@@ -263,12 +263,6 @@ enum Half {
     Am,
     Pm,
     Neither,
-}
-
-/// Returns the number of an ordinal, such as `24th`.
-fn ordinal(word: &str) -> Option<&str> {
-    let number = ["st", "nd", "rd", "th", "º", "ª"].iter().find_map(|end| word.strip_suffix(end))?;
-    number.ends_with(|c: char| c.is_numeric()).then_some(number)
 }
 
 /// Returns a form that is equal for all spellings of a value: its letters and digits in lower case. A number has no
