@@ -150,7 +150,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub(super) fn merges(&self, role: Role) -> bool {
         let Some(last) = self.last_message() else { return false };
         // A message is missing after the last one.
-        if self.holes.is_between(last.position().seq(), self.next_seq()) {
+        if self.holes().is_between(last.position().seq(), self.next_seq()) {
             return false;
         }
         // Text merged into a partly heard message would count as unheard. The window merges both.
@@ -190,7 +190,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     fn append(&mut self, role: Role, contents: Contents, details: Details) -> usize {
         let now_ms = self.created_ms(role);
-        if role == Role::Assistant && !self.window_is_open {
+        if role == Role::Assistant && !self.has_open_window() {
             let mut fake = self.make(None, Role::User, PLACEHOLDER.into(), now_ms);
             fake.metadata_mut().add_attribute(Attribute::Fake);
             self.push(fake);
@@ -210,7 +210,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     pub(super) fn next_id(&mut self, given: Option<MessageId>, now_ms: i64) -> MessageId {
         let id = given.unwrap_or_else(|| self.sources.ids.next_id(now_ms).into());
-        self.explicit_ids.note(id);
+        self.note_id(id);
         id
     }
 
@@ -220,7 +220,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn push(&mut self, message: Message) -> usize {
-        self.window_is_open |= message.role().is_spoken();
         self.calls.note(message.position().seq(), message.contents());
         self.list.push(W::from(message))
     }

@@ -48,7 +48,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let last = self.list.iter().map(W::message).rfind(|message| message.role() == Role::User);
         let added_ms = last.and_then(|last| last.parts().map(|part| part.created_ms()).max());
         let asked_ms = added_ms.filter(|added_ms| is_soon(*added_ms, now_ms)).unwrap_or(now_ms);
-        self.asked_ms = Some(asked_ms);
+        self.asked_ms = asked_ms;
         asked_ms
     }
 
@@ -56,8 +56,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// time than the request.
     pub(super) fn created_ms(&self, role: Role) -> i64 {
         let now_ms = self.sources.clock.now_ms();
-        let asked_ms = self.asked_ms.filter(|asked_ms| role == Role::User && is_soon(*asked_ms, now_ms));
-        asked_ms.map_or(now_ms, |asked_ms| asked_ms + 1)
+        if role == Role::User && is_soon(self.asked_ms, now_ms) { self.asked_ms + 1 } else { now_ms }
     }
 
     /// Iterates over the messages that decide, newest first.

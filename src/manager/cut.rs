@@ -41,7 +41,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns the cuts where a summary can end, from the one that covers least to the one that covers most. O(window).
     pub(crate) fn cuts(&self) -> Vec<Cut> {
         let window = Shown::all(self);
-        self.safe_places(self.window_start).filter_map(|place| window.cut(place)).collect()
+        self.safe_places(self.window_start()).filter_map(|place| window.cut(place)).collect()
     }
 
     /// Returns the places where a turn starts after other messages of the window, in order.
@@ -58,7 +58,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Like [`summarizing`](Self::summarizing), but keeps at least the last `turns` turns in the window. A turn starts at
     /// each window message in which the caller says something.
     pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
-        Some(self.summarizing_before(self.cut_between(self.window_start, self.start_of_last(turns)?)?))
+        Some(self.summarizing_before(self.cut_between(self.window_start(), self.start_of_last(turns)?)?))
     }
 
     /// Returns the index at which the last `turns` turns begin, or `None` if there are fewer. Searches from the end, so it
@@ -67,7 +67,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let (mut start, mut left) = (self.list.end(), turns);
         // Where the user messages begin in which the caller says something, until the answer before them.
         let mut said = None;
-        for (index, wrapper) in self.list.indexed(self.window_start..self.list.end()).rev() {
+        for (index, wrapper) in self.list.indexed(self.window_start()..self.list.end()).rev() {
             if left == 0 {
                 return Some(start);
             }
@@ -86,7 +86,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn summarizing_before(&self, place: usize) -> Summarizing {
-        let range = self.list.range(self.window_start..place);
+        let range = self.list.range(self.window_start()..place);
         let previous = self.last_summary().map(|summary| summary.message().clone());
         Summarizing::new(previous, range.collect_map(|wrapper| wrapper.message().clone()))
     }

@@ -29,8 +29,8 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
              '^' -> last summary message):",
         )?;
         let opener = self.uncovered().position(|wrapper| wrapper.role().is_spoken());
-        let opener = opener.map(|offset| self.window_start + offset);
-        let last_summary = self.window_start.checked_sub(1);
+        let opener = opener.map(|offset| self.window_start() + offset);
+        let last_summary = self.window_start().checked_sub(1);
         let mut all_logged = true;
         let mut left_out = self.left_out().iter().peekable();
         if self.pruned() > 0 {

@@ -1,6 +1,6 @@
 //! Forks: conversations that share the messages up to some point and differ after it.
 
-use super::{ExplicitIds, ManagerError, MessagesManager, Refusal, Revisions};
+use super::{ManagerError, MessagesManager, Rare, Refusal, Revisions};
 use crate::message::{Contents, ForkedFrom, MessageId, MessageWrapper, Role, Text};
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -80,7 +80,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the conversations that this one was forked from, the direct source first. Includes pruned messages.
     pub fn lineage(&self) -> Vec<&ForkedFrom> {
-        let all = self.kept_of_pruned.iter().chain(self.list.iter());
+        let all = self.kept_of_pruned().iter().chain(self.list.iter());
         let mut lineage: Vec<_> = all.filter_map(|wrapper| wrapper.metadata().forked_from()).collect();
         lineage.reverse();
         lineage
@@ -91,9 +91,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let at = self.list.get(index).map(W::message)?;
         let (id, seq) = (at.id(), at.position().seq());
         let end = self.index_of(seq + 1);
-        let summaries = (end + self.holes.before(seq + 1)) as u32 - (seq + 1);
+        let summaries = (end + self.holes().before(seq + 1)) as u32 - (seq + 1);
         let window_start = if summaries == self.summaries {
-            self.window_start
+            self.window_start()
         } else {
             let is_summary = |wrapper: &W| wrapper.role() == Role::Summary;
             let last = self.list.indexed(self.list.first()..end).rfind(|(_, wrapper)| is_summary(wrapper));
@@ -109,19 +109,16 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let logged = Revisions::starting_at(list.first());
         let mut fork = Self {
             list,
-            holes: self.holes.up_to(seq).into(),
+            rare: Rare { holes: self.holes().up_to(seq), ..Rare::default() }.into(),
             summaries,
-            window_start,
-            window_is_open: false,
+            window_start: window_start as u32,
             calls: self.calls.share(seq),
             submitted: logged.clone(),
             logged,
             kept_of_pruned: self.kept_of_pruned.clone(),
-            explicit_ids: ExplicitIds::default(),
             asked_ms: self.asked_ms,
             sources: self.sources.clone(),
         };
-        fork.window_is_open = fork.has_open_window();
         fork.change(index, |message| {
             message.metadata_mut().set_forked_from(ForkedFrom { conversation: of, after: Some(id) })
         });

@@ -6,24 +6,17 @@ use super::{MessagesManager, Refusal};
 use crate::message::{Message, MessageId, MessageWrapper};
 
 /// The ids of all messages and parts, collected when the service first chooses an id.
-#[derive(Default)]
-#[expect(clippy::box_collection, reason = "few conversations have any, and each has room for the pointer")]
-pub(super) struct ExplicitIds(Option<Box<HashSet<MessageId>>>);
+#[derive(Default, PartialEq)]
+pub(super) struct ExplicitIds(Option<HashSet<MessageId>>);
 
 impl ExplicitIds {
-    /// Notes the id of a new message or part.
-    #[inline]
-    pub fn note(&mut self, id: MessageId) {
-        if let Some(ids) = &mut self.0 {
-            ids.insert(id);
-        }
-    }
+    pub const NONE: Self = Self(None);
 }
 
 /// The clone collects the ids again when it needs them.
 impl Clone for ExplicitIds {
     fn clone(&self) -> Self {
-        Self::default()
+        Self::NONE
     }
 }
 
@@ -39,12 +32,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(self.list.first() + place)
     }
 
+    /// Notes the id of a new message or part.
+    #[inline]
+    pub(super) fn note_id(&mut self, id: MessageId) {
+        if let Some(ids) = self.rare.get_mut().and_then(|rare| rare.explicit_ids.0.as_mut()) {
+            ids.insert(id);
+        }
+    }
+
     /// Returns an error if a message or part has this id, or had it since the first call of this method.
     pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), Refusal> {
         let list = &self.list;
-        let ids = self.explicit_ids.0.get_or_insert_with(|| {
-            let ids = list.iter().flat_map(|wrapper| wrapper.message().parts()).map(|part| part.id());
-            Box::new(ids.collect())
+        let ids = self.rare.explicit_ids.0.get_or_insert_with(|| {
+            list.iter().flat_map(|wrapper| wrapper.message().parts()).map(|part| part.id()).collect()
         });
         if ids.contains(&id) { Err(Refusal::RepeatedId { id }) } else { Ok(()) }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MessagesManager;
-use crate::message::{Empty, MessageWrapper, Position, Role};
+use crate::message::{MessageWrapper, Position, Role};
 
 /// A record that a restored conversation lacks.
 ///
@@ -49,11 +49,9 @@ pub(super) struct Holes {
     pub summaries: u32,
 }
 
-impl Empty for Holes {
-    const EMPTY: &'static Self = &Self { left_out: Vec::new(), seqs: Vec::new(), summaries: 0 };
-}
-
 impl Holes {
+    pub const NONE: Self = Self { left_out: Vec::new(), seqs: Vec::new(), summaries: 0 };
+
     /// Returns the number of missing messages.
     #[inline]
     pub fn messages(&self) -> usize {
@@ -90,9 +88,14 @@ impl Holes {
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
+    #[inline]
+    pub(super) fn holes(&self) -> &Holes {
+        &self.rare.holes
+    }
+
     /// Iterates over the numbers of the missing messages, in order.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
-        self.holes.seqs.iter().copied()
+        self.holes().seqs.iter().copied()
     }
 
     /// Returns the records that could not be restored, in order. Empty if the conversation was restored with all its
@@ -102,6 +105,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// position of one in the list. The list does not change if such a record is stored later; the next process that
     /// restores the conversation gets it.
     pub fn left_out(&self) -> &[LeftOut] {
-        &self.holes.left_out
+        &self.holes().left_out
     }
 }

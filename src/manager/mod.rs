@@ -57,7 +57,7 @@ pub(crate) use restore::Expected;
 pub use summarizing::Summarizing;
 
 use crate::clock::{Clock, IdSource, Sources};
-use crate::message::{Message, MessageId, MessageWrapper, Rarely, Record};
+use crate::message::{Empty, Message, MessageId, MessageWrapper, Rarely, Record};
 use calls::Calls;
 use changes::Revisions;
 use ids::ExplicitIds;
@@ -86,23 +86,30 @@ use window::Window;
 pub struct MessagesManager<W> {
     // Sorted by position. The index of message `seq` is `seq` plus the summaries and minus the holes before it.
     list: List<W>,
-    holes: Rarely<Holes>,
     // The number of summaries in the list, with the pruned ones.
     summaries: u32,
     // The first index of the window, after the last summary or the pruned messages.
-    window_start: usize,
-    // Whether the window holds a user or assistant message.
-    window_is_open: bool,
+    window_start: u32,
     calls: Calls,
     // The revisions that the log acknowledged, and those that its writer accepted.
     logged: Revisions,
     submitted: Revisions,
-    // Pruned messages that still count, in order: system messages, and messages marked with a fork's source.
-    kept_of_pruned: Arc<[W]>,
-    explicit_ids: ExplicitIds,
-    // When the model was last asked.
-    asked_ms: Option<i64>,
+    kept_of_pruned: Option<Arc<Vec<W>>>,
+    // When the model was last asked, or long ago.
+    asked_ms: i64,
+    rare: Rarely<Rare>,
     sources: Arc<Sources>,
+}
+
+/// The data that few conversations have.
+#[derive(Clone, Default, PartialEq)]
+struct Rare {
+    holes: Holes,
+    explicit_ids: ExplicitIds,
+}
+
+impl Empty for Rare {
+    const EMPTY: &'static Self = &Self { holes: Holes::NONE, explicit_ids: ExplicitIds::NONE };
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -110,16 +117,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn new() -> Self {
         Self {
             list: List::new(),
-            holes: Rarely::default(),
             summaries: 0,
             window_start: 0,
-            window_is_open: false,
             calls: Calls::default(),
             logged: Revisions::default(),
             submitted: Revisions::default(),
-            kept_of_pruned: Arc::default(),
-            explicit_ids: ExplicitIds::default(),
-            asked_ms: None,
+            kept_of_pruned: None,
+            asked_ms: i64::MIN,
+            rare: Rarely::EMPTY,
             sources: Sources::system(),
         }
     }
@@ -157,7 +162,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the number of summaries ever added.
     pub(crate) fn summary_count(&self) -> u32 {
-        self.summaries + self.holes.summaries
+        self.summaries + self.holes().summaries
     }
 
     /// Returns the window: the messages that the model gets now, starting with a user message and alternating between
@@ -200,12 +205,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Iterates over the messages that no summary covers, without repairs, with system messages and fakes.
     pub(crate) fn uncovered(&self) -> impl DoubleEndedIterator<Item = &W> + ExactSizeIterator + Clone {
-        self.list.range(self.window_start..self.list.end())
+        self.list.range(self.window_start()..self.list.end())
     }
 
     /// Returns the newest summary, if any.
     pub fn last_summary(&self) -> Option<&W> {
-        self.list.get(self.window_start.checked_sub(1)?)
+        self.list.get(self.window_start().checked_sub(1)?)
     }
 
     /// Returns all messages as records.
@@ -222,13 +227,26 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(change(message))
     }
 
+    #[inline]
+    fn window_start(&self) -> usize {
+        self.window_start as usize
+    }
+
+    fn set_window_start(&mut self, index: usize) {
+        self.window_start = index as u32;
+    }
+
+    /// Returns whether the window holds a user or assistant message.
+    #[inline]
     fn has_open_window(&self) -> bool {
-        self.uncovered().any(|wrapper| wrapper.role().is_spoken())
+        // Fast path: most windows begin with words of the caller.
+        let is_open = self.list.get(self.window_start()).is_some_and(|first| first.role().is_spoken());
+        is_open || self.uncovered().any(|wrapper| wrapper.role().is_spoken())
     }
 
     /// Returns the number of the next message.
     pub(crate) fn next_seq(&self) -> u32 {
-        (self.list.end() + self.holes.messages()) as u32 - self.summaries
+        (self.list.end() + self.holes().messages()) as u32 - self.summaries
     }
 }
 

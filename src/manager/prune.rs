@@ -1,5 +1,7 @@
 //! Prunes the oldest messages from memory.
 
+use std::sync::Arc;
+
 use super::MessagesManager;
 use crate::message::{MessageWrapper, Role};
 
@@ -43,14 +45,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let still_counts = |wrapper: &&W| wrapper.role() == Role::System || wrapper.metadata().forked_from().is_some();
         let mut still_counting = self.list.range(first..cut).filter(still_counts).peekable();
         if still_counting.peek().is_some() {
-            self.kept_of_pruned = self.kept_of_pruned.iter().chain(still_counting).cloned().collect();
+            let kept = self.kept_of_pruned().iter().chain(still_counting).cloned();
+            self.kept_of_pruned = Some(Arc::new(kept.collect()));
         }
         let mut known = [std::mem::take(&mut self.logged), std::mem::take(&mut self.submitted)];
         known.iter_mut().for_each(|known| known.forget_before(cut, |position| self.index(position)));
         [self.logged, self.submitted] = known;
         self.list.forget(cut);
-        self.window_start = self.window_start.max(cut);
-        self.window_is_open = self.has_open_window();
+        self.set_window_start(self.window_start().max(cut));
         cut - first
     }
 
@@ -59,7 +61,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let (first, end) = (self.list.first(), self.list.end());
         let mut limit = end.saturating_sub(keep);
         if self.last_summary().is_some() {
-            limit = limit.min(self.window_start - 1);
+            limit = limit.min(self.window_start() - 1);
         } else {
             let last_turn = self.cuts().into_iter().rfind(|cut| cut.turns > 0).map_or(first, |cut| cut.place);
             limit = limit.min(last_turn);
@@ -80,7 +82,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Iterates over the system messages in order, including pruned ones, which stay in force.
     pub fn system_messages(&self) -> impl Iterator<Item = &W> {
-        self.kept_of_pruned.iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::System)
+        self.kept_of_pruned().iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::System)
+    }
+
+    /// The pruned messages that still count, in order: system messages, and messages marked with a fork's source.
+    pub(super) fn kept_of_pruned(&self) -> &[W] {
+        self.kept_of_pruned.as_ref().map_or(&[], |kept| kept)
     }
 
     /// Returns the number of pruned messages, including summaries.

@@ -111,7 +111,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         match self.last_summary().map(|summary| summary.message().position()) {
             Some(last) if position <= last => self.search(position),
             // Every summary is before it.
-            _ => position.seq() as usize - self.holes.before(position.seq()) + self.summaries as usize,
+            _ => position.seq() as usize - self.holes().before(position.seq()) + self.summaries as usize,
         }
     }
 

@@ -62,9 +62,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 Ok(()) => manager.push_next(message),
                 Err(error) => {
                     if position == Position::message(manager.next_seq()) {
-                        manager.holes.push(position.seq());
+                        manager.rare.holes.push(position.seq());
                     }
-                    manager.holes.left_out.push(LeftOut::new(position, Some(role), error.to_string()));
+                    manager.rare.holes.left_out.push(LeftOut::new(position, Some(role), error.to_string()));
                 }
             }
         }
@@ -76,10 +76,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         manager.leave_out_summaries(&mut known, expected.summaries);
         if !known.is_empty() {
-            manager.holes.left_out.extend(known.into_values());
+            manager.rare.holes.left_out.extend(known.into_values());
         }
         if !manager.left_out().is_empty() {
-            manager.holes.left_out.sort_by_key(|left_out| left_out.position);
+            manager.rare.holes.left_out.sort_by_key(|left_out| left_out.position);
         }
         manager.settle();
         manager
@@ -96,8 +96,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         for missing in self.next_seq()..seq {
             let position = Position::message(missing);
             let left_out = known.remove(&position).unwrap_or_else(|| LeftOut::new(position, None, reason));
-            self.holes.left_out.push(left_out);
-            self.holes.push(missing);
+            self.rare.holes.left_out.push(left_out);
+            self.rare.holes.push(missing);
         }
     }
 
@@ -110,11 +110,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
             .map(|wrapper| wrapper.message().position())
             .filter_map(|position| Some((number(position)?, position.seq())))
             .collect();
-        let misfits = self.holes.left_out.iter().map(|left_out| left_out.position);
+        let misfits = self.rare.holes.left_out.iter().map(|left_out| left_out.position);
         let listed: Vec<u32> = known.keys().copied().chain(misfits).filter_map(number).collect();
         let last = present.keys().chain(&listed).copied().max().max(Some(summaries)).unwrap_or_default();
         for missing in (1..=last.min(Position::MAX_SUMMARIES)).filter(|number| !present.contains_key(number)) {
-            self.holes.summaries += 1;
+            self.rare.holes.summaries += 1;
             let after = present.range(..missing).next_back().map_or(0, |(_, after)| *after);
             let Some(number) = std::num::NonZeroU32::new(missing).filter(|_| !listed.contains(&missing)) else {
                 continue;
@@ -166,7 +166,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let seq = message.position().seq();
         if message.position().summary_number().is_some() {
             self.summaries += 1;
-            self.window_start = self.list.end() + 1;
+            self.set_window_start(self.list.end() + 1);
         } else {
             self.calls.note_available(seq, message.contents());
         }
@@ -177,7 +177,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn settle(&mut self) {
         self.logged = Revisions::starting_at(self.list.end());
         self.submitted = self.logged.clone();
-        self.window_is_open = self.has_open_window();
     }
 
     /// Checks that the window begins with a user message.

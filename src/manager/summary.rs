@@ -50,8 +50,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.logged.insert(cut, position);
         self.submitted.insert(cut, position);
         self.summaries += 1;
-        self.window_start = cut + 1;
-        self.window_is_open = self.has_open_window();
+        self.set_window_start(cut + 1);
         Ok(Entry::new(self, cut))
     }
 
@@ -94,10 +93,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
-        let end = self.window_start + unchanged;
+        let end = self.window_start() + unchanged;
         // Usually, nothing changed meanwhile, and the range still ends at a cut.
         let is_cut = || unchanged == left.len() && self.cut_between(end - 1, end) == Some(end);
-        Some(end).filter(|_| is_cut()).or_else(|| self.cut_between(self.window_start, end)).ok_or(Refusal::StaleSummary)
+        Some(end)
+            .filter(|_| is_cut())
+            .or_else(|| self.cut_between(self.window_start(), end))
+            .ok_or(Refusal::StaleSummary)
     }
 
     fn seq_before(&self, cut: usize) -> u32 {

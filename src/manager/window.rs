@@ -46,7 +46,7 @@ pub(super) struct ShownMessage {
 
 impl<'a, W: MessageWrapper> Window<'a, W> {
     pub(super) fn new(manager: &'a MessagesManager<W>) -> Self {
-        Self { manager, next: manager.window_start, last: None, asked: 0..0 }
+        Self { manager, next: manager.window_start(), last: None, asked: 0..0 }
     }
 
     fn message(&self, index: usize) -> Option<&'a Message> {
@@ -114,8 +114,8 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     fn is_apart(&self, group: &Group, next: &Message) -> bool {
         let last = || self.message(group.end - 1).map_or(0, |last| last.position().seq());
         next.role() == Role::Assistant
-            && self.manager.holes.messages() > 0
-            && self.manager.holes.is_between(last(), next.position().seq())
+            && self.manager.holes().messages() > 0
+            && self.manager.holes().is_between(last(), next.position().seq())
     }
 
     #[inline]

@@ -16,6 +16,16 @@ impl Amount {
         i32::try_from(number).ok().map(Self).filter(|amount| !amount.is_unknown())
     }
 
+    /// Returns an amount that is unknown if it is zero, so that no record contains it.
+    pub fn unless_zero(number: impl Into<Self>) -> Self {
+        let amount = number.into();
+        if amount.0 == 0 { Self::UNKNOWN } else { amount }
+    }
+
+    pub fn or_zero(self) -> i64 {
+        self.get().unwrap_or_default()
+    }
+
     pub fn get(self) -> Option<i64> {
         (self != Self::UNKNOWN).then_some(self.0.into())
     }

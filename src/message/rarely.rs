@@ -15,6 +15,12 @@ pub(crate) trait Empty: Default + PartialEq + 'static {
 
 impl<T> Rarely<T> {
     pub const EMPTY: Self = Self(None);
+
+    /// Returns the data, unless it is empty.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
+    }
 }
 
 impl<T> Default for Rarely<T> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Empty, Rarely, Text, Value};
+use super::{Amount, Empty, PromptHash, Rarely, Text, Value};
 
 /// A record of one turn of the assistant: the requests to the model, their times and tokens, and the end of the turn.
 ///
@@ -28,11 +28,12 @@ pub struct TurnRecord {
     #[serde(default)]
     pub(crate) start_ms: i64,
     /// The time from the start to the end of the turn, in milliseconds.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(crate) took_ms: i64,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
+    pub(crate) took_ms: Amount,
     /// The requests to the model in order: one for each round of tools, and one more for each retry.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) requests: Vec<RequestRecord>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) requests: Box<[RequestRecord]>,
     /// The number of sentences that filled a silence.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) fillers: u32,
@@ -70,8 +71,9 @@ pub(crate) struct RequestRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Text>,
     /// The time from the start of the turn until the request was sent, in milliseconds.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub after_ms: i64,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "i64"))]
+    pub after_ms: Amount,
     /// The time from the request to the first token, in milliseconds.
     #[serde(default, skip_serializing_if = "Amount::is_unknown")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
@@ -92,11 +94,13 @@ pub(crate) struct RequestRecord {
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub output: Amount,
     /// The tokens of the input that were read from the provider's cache.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cache_read: u64,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub cache_read: Amount,
     /// The tokens of the input that were written to the provider's cache.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cache_write: u64,
+    #[serde(default, skip_serializing_if = "Amount::is_unknown")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub cache_write: Amount,
     /// The `seq` of the last message that the memory covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_covers: Option<u32>,
@@ -106,7 +110,8 @@ pub(crate) struct RequestRecord {
     /// The first 8 bytes of the SHA-256 of the prompt, which is instructions, memory and window, in hexadecimal. Equal
     /// prompts have equal hashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt_hash: Option<Text>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Text>"))]
+    pub prompt_hash: Option<PromptHash>,
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(with = "RareRequestData"))]
     pub rare: Rarely<RareRequestData>,
@@ -137,11 +142,6 @@ impl Empty for RareRequestData {
 }
 
 impl RequestRecord {
-    /// Records the hash of the prompt: the first 16 digits of its fingerprint.
-    pub fn set_prompt_hash(&mut self, prompt: &str) {
-        self.prompt_hash = prompt.get(..16).map(Text::from);
-    }
-
     /// The approximate size of the record in bytes.
     pub fn record_bytes(&self) -> usize {
         const REQUEST: usize = 240;
@@ -150,7 +150,7 @@ impl RequestRecord {
 
     /// Returns the time from the request to `at_ms`, in a turn that started at `start_ms`.
     pub fn since_asked(&self, start_ms: i64, at_ms: i64) -> i64 {
-        at_ms.saturating_sub(start_ms).saturating_sub(self.after_ms)
+        at_ms.saturating_sub(start_ms).saturating_sub(self.after_ms.or_zero())
     }
 }
 
@@ -218,13 +218,19 @@ mod tests {
     }
 
     #[test]
+    fn record_of_a_turn_is_small() {
+        // A live call keeps one of each for every turn of the window.
+        assert!(size_of::<TurnRecord>() <= 64 && size_of::<RequestRecord>() <= 80);
+    }
+
+    #[test]
     fn size_of_a_record_counts_repairs_and_switches() {
         let change = || vec![Text::from("x".repeat(5_000)); 4];
         let request = RequestRecord {
             rare: RareRequestData { repairs: change(), switches: change(), ..RareRequestData::default() }.into(),
             ..RequestRecord::default()
         };
-        let record = TurnRecord { requests: vec![request], ..turn("cut") };
+        let record = TurnRecord { requests: [request].into(), ..turn("cut") };
         let json = serde_json::to_string(&record).unwrap();
         assert!((json.len()..json.len() + 500).contains(&record.record_bytes()), "{}", record.record_bytes());
     }

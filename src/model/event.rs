@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use crate::message::{RequestRecord, Text, ToolCall, ToolCallId, ToolName};
+use crate::message::{Amount, RequestRecord, Text, ToolCall, ToolCallId, ToolName};
 
 /// An event in the stream of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +84,8 @@ impl Usage {
     /// Sets the tokens of a request's record.
     pub(crate) fn record(self, request: &mut RequestRecord) {
         (request.input, request.output) = (self.input_tokens.into(), self.output_tokens.into());
-        (request.cache_read, request.cache_write) = (self.cache_read_tokens, self.cache_write_tokens);
+        request.cache_read = Amount::unless_zero(self.cache_read_tokens);
+        request.cache_write = Amount::unless_zero(self.cache_write_tokens);
     }
 }
 

@@ -15,7 +15,7 @@ use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
-use crate::message::{ToolCall, Value, is_blank};
+use crate::message::{PromptHash, ToolCall, Value, is_blank};
 use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, take_progress, wait};
 
 /// The outcome of one request.
@@ -97,8 +97,8 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
             ),
         }
     }
-    let prompt = request.prompt_fingerprint();
-    host.with(|core| core.record_request(id, |record| record.set_prompt_hash(&prompt)));
+    let hash = PromptHash::of_fingerprint(&request.prompt_fingerprint());
+    host.with(|core| core.record_request(id, |record| record.prompt_hash = hash));
     let mut generation = model.generate(request);
     let (mut received, mut has_begun) = (Partial::default(), false);
     loop {

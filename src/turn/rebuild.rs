@@ -4,8 +4,8 @@ use super::core::{Core, Manager};
 use super::setup::Setup;
 use crate::memory::ToolHistory;
 use crate::message::{
-    Content, Message, MessageWrapper, PlainMessage, RequestRecord, Text, ToolCall, ToolName, ToolResult, TurnRecord,
-    Value,
+    Content, Message, MessageWrapper, PlainMessage, PromptHash, RequestRecord, Text, ToolCall, ToolName, ToolResult,
+    TurnRecord, Value,
 };
 use crate::model::{Inference, ModelRequest, NoResult, Tool, ToolSpec};
 
@@ -17,7 +17,7 @@ use crate::model::{Inference, ModelRequest, NoResult, Tool, ToolSpec};
 pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Option<(ModelRequest, Option<bool>)> {
     let messages = || manager.all().map(PlainMessage::message);
     let turns = || messages().filter_map(|message| message.metadata().turn()).flat_map(with_earlier);
-    let at_ms = |turn: &TurnRecord, request: &RequestRecord| turn.start_ms.saturating_add(request.after_ms);
+    let at_ms = |turn: &TurnRecord, request: &RequestRecord| turn.start_ms.saturating_add(request.after_ms.or_zero());
     let requests = || turns().flat_map(|turn| turn.requests.iter().map(move |request| (at_ms(turn, request), request)));
     let first_ms = requests().map(|(at_ms, _)| at_ms).min()?;
     let (_, sent) = requests().find(|(at_ms, _)| *at_ms == asked_ms)?;
@@ -36,7 +36,7 @@ pub(crate) fn prompt_at(manager: &Manager, setup: &Setup, asked_ms: i64) -> Opti
         let mut core = core_at(then.clone(), known.clone(), first_ms);
         let Some((mut request, _)) = core.prompt() else { continue };
         let hash = request.prompt_fingerprint();
-        let is_same = sent.prompt_hash.as_ref().map(|sent| hash.starts_with(sent.as_str()));
+        let is_same = sent.prompt_hash.as_ref().map(|sent| PromptHash::of_fingerprint(&hash).as_ref() == Some(sent));
         (request.tools, request.inference) = (setup.tools.specs(), Inference::clone(&setup.inference));
         if is_same != Some(false) {
             return Some((request, is_same));

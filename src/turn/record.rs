@@ -7,7 +7,7 @@ use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
 use super::words::text_of;
 use crate::log::Durability;
-use crate::message::{MessageId, RequestRecord, Text, TurnRecord};
+use crate::message::{Amount, MessageId, RequestRecord, Text, TurnRecord};
 use crate::model::Usage;
 use crate::policy::Tokens;
 
@@ -32,7 +32,7 @@ impl Recorder {
         if self.requests.is_empty() {
             self.start_ms = at_ms;
         }
-        let after_ms = at_ms.saturating_sub(self.start_ms);
+        let after_ms = Amount::unless_zero(at_ms.saturating_sub(self.start_ms));
         let is_other = model != self.model;
         self.requests.push(RequestRecord { after_ms, model: model.clone().filter(|_| is_other), ..request });
         self.model = model;
@@ -99,16 +99,15 @@ impl Core {
     /// It is stored with the turn's last message, else with `fixed`, the message that the ear added, else with the
     /// conversation's last message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
-        let Recorder { start_ms, mut requests, model: _, fillers, message } = turn.recorder;
-        // A vector has room for four, and most turns have one request.
-        requests.shrink_to_fit();
+        let Recorder { start_ms, requests, model: _, fillers, message } = turn.recorder;
         let last = || self.manager.all().next_back().map(|wrapper| wrapper.id());
         let Some(message) = message.or(fixed).or_else(last) else { return };
         let (end, reason) = end.words();
         let end_ms = self.now_ms();
         let start_ms = if requests.is_empty() { end_ms } else { start_ms };
-        let took_ms = end_ms.saturating_sub(start_ms);
+        let took_ms = Amount::unless_zero(end_ms.saturating_sub(start_ms));
         let log = self.log_level().filter(|level| *level != Durability::Stored).map(|level| text_of(level.word()));
+        let requests = requests.into();
         let record = TurnRecord { end, reason, start_ms, took_ms, requests, fillers, log, ..TurnRecord::default() };
         if let Some(mut entry) = self.manager.entry(&message) {
             let record = record.after(entry.metadata().turn());

@@ -107,8 +107,8 @@ fn print_of_a_turn_shows_everything_that_its_record_has() {
         took_ms: 900_i64.into(),
         input: 1_200_u64.into(),
         output: 30_u64.into(),
-        cache_read: 1_000,
-        cache_write: 100,
+        cache_read: 1_000_u64.into(),
+        cache_write: 100_u64.into(),
         memory_covers: Some(11),
         memory_version: 2,
         prompt_hash: Some("0123456789abcdef".into()),
@@ -121,7 +121,7 @@ fn print_of_a_turn_shows_everything_that_its_record_has() {
         ..RequestRecord::default()
     };
     let failed = RequestRecord { failure: Some("timeout".into()), ..RequestRecord::default() };
-    let requests = vec![failed, request];
+    let requests = [failed, request].into();
     let turn = TurnRecord { end: "complete".into(), requests, fillers: 1, ..TurnRecord::default() };
     manager.add_user("a").unwrap().set_turn(turn);
     let shown = manager.to_string();

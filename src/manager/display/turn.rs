@@ -32,7 +32,7 @@ pub(super) fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Resu
 pub(super) fn request(f: &mut fmt::Formatter<'_>, request: &RequestRecord) -> fmt::Result {
     if let Some(hash) = &request.prompt_hash {
         f.write_str(" prompt ")?;
-        word(f, hash)?;
+        word(f, &hash.to_string())?;
     }
     if let Some(seq) = request.memory_covers {
         write!(f, " memory {} to {seq}", request.memory_version)?;
@@ -42,8 +42,8 @@ pub(super) fn request(f: &mut fmt::Formatter<'_>, request: &RequestRecord) -> fm
     if let Some((input, output)) = request.input.get().zip(request.output.get()) {
         write!(f, " tokens {input} in {output} out")?;
         let cached = [(request.cache_read, "read"), (request.cache_write, "written")];
-        let cached = cached.into_iter().filter(|(tokens, _)| *tokens > 0);
-        cached.into_iter().try_for_each(|(tokens, how)| write!(f, " {tokens} {how}"))?;
+        let mut cached = cached.iter().map(|(tokens, how)| (tokens.or_zero(), how)).filter(|(tokens, _)| *tokens > 0);
+        cached.try_for_each(|(tokens, how)| write!(f, " {tokens} {how}"))?;
     }
     changes(f, " switched: ", &request.rare.switches)?;
     changes(f, " repaired: ", &request.rare.repairs)?;

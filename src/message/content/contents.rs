@@ -21,7 +21,7 @@ enum Repr {
     // Most messages: no allocation besides the text.
     One([Content; 1]),
     // Copies of a message share it.
-    Many(Arc<Vec<Content>>),
+    Many(Arc<Box<[Content]>>),
 }
 
 // Not derived, because the clone of an array is slow.
@@ -122,33 +122,24 @@ impl From<Contents> for Vec<Content> {
     fn from(contents: Contents) -> Self {
         match contents.0 {
             Repr::One(one) => one.into(),
-            Repr::Many(many) => Arc::unwrap_or_clone(many),
+            Repr::Many(many) => Arc::unwrap_or_clone(many).into_vec(),
         }
     }
 }
 
 impl Extend<Content> for Contents {
     fn extend<I: IntoIterator<Item = Content>>(&mut self, contents: I) {
-        match &mut self.0 {
-            Repr::Many(many) => Arc::make_mut(many).extend(contents),
-            Repr::One([one]) => {
-                let contents = contents.into_iter();
-                let mut many = Vec::with_capacity(1 + contents.size_hint().0);
-                many.push(one.clone());
-                many.extend(contents);
-                *self = Self(Repr::Many(Arc::new(many)));
-            }
-        }
+        let contents = contents.into_iter();
+        let mut all = Vec::with_capacity(self.len() + contents.size_hint().0);
+        all.extend_from_slice(self);
+        all.extend(contents);
+        *self = all.into();
     }
 }
 
 impl FromIterator<Content> for Contents {
     fn from_iter<I: IntoIterator<Item = Content>>(contents: I) -> Self {
-        let mut contents = contents.into_iter();
-        match (contents.next(), contents.next()) {
-            (Some(one), None) => one.into(),
-            (first, second) => Self(Repr::Many(Arc::new(first.into_iter().chain(second).chain(contents).collect()))),
-        }
+        Vec::from_iter(contents).into()
     }
 }
 
@@ -185,7 +176,12 @@ contents_from_one!(Content, &str, String, &String, Text, Media, ToolCall, ToolRe
 
 impl<T: Into<Content>> From<Vec<T>> for Contents {
     fn from(contents: Vec<T>) -> Self {
-        contents.into_iter().map(Into::into).collect()
+        // Needs no allocation if these are contents.
+        let contents: Vec<Content> = contents.into_iter().map(Into::into).collect();
+        match <[Content; 1]>::try_from(contents) {
+            Ok(one) => Self(Repr::One(one)),
+            Err(contents) => Self(Repr::Many(Arc::new(contents.into()))),
+        }
     }
 }
 
@@ -218,12 +214,13 @@ impl<'de> Deserialize<'de> for Contents {
             }
 
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Contents, A::Error> {
-                let (first, second) = (items.next_element()?, items.next_element()?);
-                let mut contents: Contents = first.into_iter().chain(second).collect();
-                while let Some(content) = items.next_element::<Content>()? {
-                    contents.extend([content]);
+                let Some(first) = items.next_element()? else { return Ok(Contents::default()) };
+                let Some(second) = items.next_element()? else { return Ok(Contents(Repr::One([first]))) };
+                let mut contents: Vec<Content> = vec![first, second];
+                while let Some(content) = items.next_element()? {
+                    contents.push(content);
                 }
-                Ok(contents)
+                Ok(contents.into())
             }
         }
         deserializer.deserialize_seq(Visitor)

@@ -34,8 +34,9 @@ impl Metadata {
         if let Some(more) = &mut self.more {
             let more = Arc::make_mut(more);
             more.times = more.times.until(at_ms.wrapping_sub(self.creation_ms)).into();
-            if !more.parts.later.is_empty() {
-                more.parts.later.truncate(parts - 1);
+            if let Some(later) = more.parts.later.take() {
+                let left: Box<[_]> = later.into_iter().take(parts - 1).collect();
+                more.parts.later = Some(left).filter(|left| !left.is_empty());
             }
         }
     }
