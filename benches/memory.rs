@@ -2,7 +2,7 @@
 //! which do not depend on the allocator. The baseline is a plain `Vec` of the same texts.
 //!
 //! `released` prunes after each summary what the summary covers and the log has. `live` is a call with a session, summaries
-//! and a log outside this process. Linux only.
+//! and a log outside this process, and `default` the same with the default policy. Linux only.
 
 #![allow(
     missing_docs,
@@ -44,6 +44,7 @@ static ALLOCATOR: PeakMemAlloc<System> = PeakMemAlloc::system();
 const CASES: [(u64, u64, bool); 3] = [(10_000, 40, true), (10_000, 40, false), (100, 10_000, false)];
 /// The same for live calls.
 const LIVE: [(u64, u64); 5] = [(200, 1), (200, 40), (100, 100), (50, 400), (10, 2_000)];
+const LIVE_POLICIES: [&str; 2] = ["live", "default"];
 
 fn main() {
     let arguments: Vec<String> = env::args().collect();
@@ -51,8 +52,8 @@ fn main() {
         arguments.iter().position(|a| a == "--hold").and_then(|at| arguments.get(at + 1..at + 3))
     {
         let case = case.parse::<usize>().unwrap();
-        if what == "live" {
-            return hold_live(LIVE[case]);
+        if LIVE_POLICIES.contains(&what.as_str()) {
+            return hold_live(LIVE[case], what);
         }
         let (calls, turns, summaries) = CASES[case];
         match what.as_str() {
@@ -80,8 +81,10 @@ fn main() {
         println!("{calls:<6} {turns:<6} {what:<10} {resident:31.0} {heap:34.0}");
     };
     print(calls, turns, "released", held("released", 0, calls));
-    for (case, (calls, turns)) in LIVE.iter().enumerate() {
-        print(*calls, *turns, "live", held("live", case, *calls));
+    for what in LIVE_POLICIES {
+        for (case, (calls, turns)) in LIVE.iter().enumerate() {
+            print(*calls, *turns, what, held(what, case, *calls));
+        }
     }
 }
 
@@ -142,28 +145,33 @@ impl Conversation for Released {
     }
 }
 
-fn hold_live((calls, turns): (u64, u64)) {
+fn hold_live((calls, turns): (u64, u64), policy: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let words = Arc::new(Words::new());
         let (writer, task) = LogWriter::new(Arc::new(Elsewhere::default()), WriterSettings::default());
         tokio::spawn(task);
+        let policy = match policy {
+            "default" => Policy::default(),
+            _ => {
+                let policy = Policy::default().with_tokens(None).with_keep_turns(KEEP_TURNS);
+                policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE)
+            }
+        };
         // The first call creates what all calls share.
-        let first = live(&words, &writer, calls, 40).await;
+        let first = live(&words, &writer, policy.clone(), calls, 40).await;
         let before = begin();
         let mut held = Vec::new();
         for call in 0..calls {
-            held.push(live(&words, &writer, call, turns).await);
+            held.push(live(&words, &writer, policy.clone(), call, turns).await);
         }
         end(before);
         drop((first, held));
     });
 }
 
-async fn live(words: &Arc<Words>, writer: &LogWriter, number: u64, turns: u64) -> CallSession {
+async fn live(words: &Arc<Words>, writer: &LogWriter, policy: Policy, number: u64, turns: u64) -> CallSession {
     let header = CallHeader::new(CallId::new(format!("{number}")).unwrap(), 1_744_815_823_058).unwrap();
-    let policy = Policy::default().with_tokens(None).with_keep_turns(KEEP_TURNS);
-    let policy = policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE);
     let call = CallBuilder::new(Speaker(words.clone()))
         .config(|config| config.with_policy(policy))
         .log(writer.open(header).unwrap())

@@ -109,4 +109,6 @@ impl fmt::Debug for Fact {
 #[cfg(test)]
 mod phone_tests;
 #[cfg(test)]
+mod spoken_tests;
+#[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 mod answers;
 mod corrections;
 mod dates;
+mod groups;
 mod names;
 mod numbers;
 mod places;
@@ -59,6 +60,7 @@ impl FactFinder for RuleFactFinder {
             }
             if is_caller {
                 finding.spelled(earlier);
+                asked_words.iter().for_each(|asked| finding.alternatives(asked));
                 if !question.as_ref().is_some_and(|question| finding.choice(question)) {
                     finding.wishes(asked);
                 }
@@ -224,16 +226,15 @@ impl<'a> Finding<'a> {
             return self.counted(at, range);
         }
         let found = self.spoken_mail(at).or_else(|| self.date(at)).or_else(|| self.day(at)).or_else(|| self.clock(at));
-        if let Some(length) = found.or_else(|| self.address(at)) {
+        if let Some(length) = found.or_else(|| self.address(at)).or_else(|| self.dictated_groups(at)) {
             return self.add(at, length);
         }
-        let spelled = if self.source == FactSource::Caller { self.spelled_from(at) } else { 0 };
+        let spelled = self.spelled_by_caller(at);
         if spelled > 0 {
             return spelled;
         }
-        let lettered = self.lettered(at);
-        if lettered > 0 {
-            return self.add(at, lettered);
+        if let Some(length) = self.lettered(at) {
+            return self.add(at, length);
         }
         if token.has_digit() && !token.is_code() {
             return self.number(at);

@@ -20,7 +20,12 @@ pub(super) fn is_piece(piece: &str, whole: &str) -> bool {
     let is_amount = |value: &str| value.contains(CURRENCIES) || value.contains([',', '.']);
     let is_number =
         |value: &str| is_numeric(value) && !is_amount(value) && matches!(form(value), (_, _, false, false, None));
-    is_number(piece) && is_number(whole) && characters(piece) < characters(whole)
+    // "Ten to one" is a time.
+    let has_other = piece.split(' ').map(str::to_lowercase).any(|word| {
+        let is_letters = word.chars().count() > 1 && word.chars().all(char::is_alphabetic);
+        is_letters && !WORDS.is_number(&word) && WORDS.repeats(&word).is_none()
+    });
+    !has_other && is_number(piece) && is_number(whole) && characters(piece) < characters(whole)
 }
 
 /// Returns the number of letters and digits of a number or code. A number in words counts as one.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Finding;
+use super::{Finding, LONGEST};
 use crate::memory::facts::language::{WORDS, ranges};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, LIMIT, WISH};
@@ -11,6 +11,8 @@ use crate::message::Contents;
 
 /// The maximum length of an answer, in words.
 const LONGEST_ANSWER: usize = 4;
+/// How far from "or" an alternative can be, in words.
+const NEAR: usize = 5;
 /// The minimum number of words with a meaning of their own in a question that a bare yes or no answers.
 const LEAST_QUESTION: usize = 2;
 /// The maximum length of a question that is kept with its answer, in characters.
@@ -34,16 +36,46 @@ impl Finding<'_> {
 
     /// Adds "Window" if that answers "Aisle or window?".
     fn alternative(&mut self, question: &[Token<'_>]) -> bool {
-        let offers = question.iter().any(|token| WORDS.alternatives.contains(token.lower.as_str()));
-        let own: Vec<&Token<'_>> = self.tokens.iter().filter(|token| !WORDS.is_stopword(&token.lower)).collect();
-        let is_offered =
-            |token: &&Token<'_>| token.is_word() && question.iter().any(|offered| offered.lower == token.lower);
-        if !offers || !(1..=2).contains(&own.len()) || !own.iter().all(is_offered) {
-            return false;
+        let chosen = self.chosen(0..self.tokens.len(), question);
+        self.facts.extend(chosen.clone());
+        chosen.is_some()
+    }
+
+    /// Adds the alternatives of the last offer that clauses of a longer answer consist of: "Post. Who do I mark it for?".
+    /// The offer need not be a question.
+    pub(super) fn alternatives(&mut self, asked: &Contents) {
+        let said: Vec<Token<'_>> = asked.texts().flat_map(|text| tokens(text.as_str())).collect();
+        let offers = |token: &Token<'_>| WORDS.alternatives.contains(token.lower.as_str());
+        let Some(or) = said.iter().rposition(offers) else { return };
+        let end = said.len().min(or + NEAR + 1);
+        let Some(near) = said.get(or.saturating_sub(NEAR)..end) else { return };
+        let mut start = 0;
+        for at in 0..self.tokens.len().min(LONGEST) {
+            if self.get(at).is_some_and(|token| token.ends_clause) {
+                let chosen = self.chosen(start..at + 1, near);
+                let is_new = |fact: &Fact| !self.facts.iter().any(|known| known.value() == fact.value());
+                self.facts.extend(chosen.filter(is_new));
+                start = at + 1;
+            }
         }
-        let words: Vec<&str> = own.iter().map(|token| token.text).collect();
-        self.facts.push(Fact::new("", words.join(" "), self.source));
-        true
+    }
+
+    /// Returns the alternative that the words choose, if they say nothing else.
+    fn chosen(&self, words: Range<usize>, question: &[Token<'_>]) -> Option<Fact> {
+        let offers = question.iter().any(|token| WORDS.alternatives.contains(token.lower.as_str()));
+        let words = self.tokens.get(words)?;
+        let means = |token: &&Token<'_>| !WORDS.is_stopword(&token.lower) && !WORDS.is_reply(&token.lower);
+        let own: Vec<&Token<'_>> = words.iter().filter(means).collect();
+        let first = words.iter().position(|token| means(&token))?;
+        let last = words.iter().rposition(|token| means(&token))?;
+        let is_offered = |token: &&Token<'_>| {
+            (token.is_word() || token.number().is_some())
+                && question.iter().any(|offered| offered.lower == token.lower.trim_end_matches("'s"))
+        };
+        let refuses = words.iter().any(|token| WORDS.negations.contains(token.lower.as_str()));
+        let is_choice = offers && !refuses && (1..=2).contains(&own.len()) && own.iter().all(is_offered);
+        let words: Vec<&str> = words.get(first..=last)?.iter().map(|token| token.text).collect();
+        is_choice.then(|| Fact::new("", words.join(" ").trim_end_matches("'s"), self.source))
     }
 
     /// Adds the words of a short answer to an open question, if they have no other value: "By card.", "The second one."

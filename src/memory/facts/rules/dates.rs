@@ -63,10 +63,26 @@ impl Finding<'_> {
         let day = at + before;
         let token = self.get(day).filter(|_| before == 0 || self.is_open_before(day))?;
         if WORDS.days.contains(token.lower.as_str()) {
-            return Some(before + 1 + self.phrase_after(&WORDS.after_days, day + 1));
+            let end = day + 1 + self.day_number(day);
+            return Some(end + self.phrase_after(&WORDS.after_days, end) - at);
         }
         let month = if token.day_of_month().is_some() { self.phrase_after(&WORDS.after_dates, day + 1) } else { 0 };
         (month > 0).then_some(before + 1 + month)
+    }
+
+    /// Returns 1 if the day of the month follows a day of the week, or 2 with an article: `sabato 14`, `Freitag, den 13.`.
+    fn day_number(&self, at: usize) -> usize {
+        let is_article = |token: &Token<'_>| WORDS.articles.contains(token.lower.as_str()) && !token.is_first;
+        let number = at + 1 + usize::from(self.get(at + 1).is_some_and(is_article));
+        let is_day = |token: &Token<'_>| token.has_digit() && token.day_of_month().is_some() && !token.is_first;
+        // "Saturday 2 people", "mardi 17 heures".
+        let counts = self.is_open_before(number + 1)
+            && self.get(number + 1).is_some_and(|next| {
+                is_noun(next) || next.is_proper() || next.has_digit() || WORDS.hours.contains(next.lower.as_str())
+            });
+        let is_open = self.is_open_before(at + 1) || number > at + 1;
+        let is_it = is_open && self.get(number).is_some_and(is_day) && !counts && self.clock_digits(number) < 2;
+        if is_it && self.phrase_after(&WORDS.after_hours, number + 1) == 0 { number - at } else { 0 }
     }
 
     /// Returns the length of a time of day in words that begins here: `quarter to four`, `halb zehn`,
@@ -84,7 +100,9 @@ impl Finding<'_> {
         end += usize::from(has_hours);
         let after = self.phrase_after(&WORDS.after_hours, end);
         if after > 0 || is_clock {
-            return (before + after > 0).then_some(end + after - at);
+            // "Onze e meia da noite".
+            let half = self.phrase_after(&WORDS.after_hours, end + after);
+            return (before + after > 0).then_some(end + after + half - at);
         }
         // "Nove e vinte" is a time, "cinco e dez euros" are two amounts.
         let is_worded = |at: usize| self.get(at).is_some_and(Token::is_word);
@@ -97,7 +115,13 @@ impl Finding<'_> {
         let are_minutes = |minutes: u32| minutes < 60 && (has_hours || minutes.is_multiple_of(5));
         let may_follow = self.is_open_before(minutes) && (is_pair || has_hours);
         if may_follow && self.get(minutes).and_then(Token::number).is_some_and(are_minutes) {
-            return Some(minutes + 1 - at);
+            return Some(minutes + 1 + self.phrase_after(&WORDS.after_hours, minutes + 1) - at);
+        }
+        // "Six fifteen a.m."
+        let half = self.phrase_after(&WORDS.after_hours, end + 1);
+        let is_minute = |token: &Token<'_>| token.number().is_some_and(|minute| (10..60).contains(&minute));
+        if half > 0 && is_worded(hour) && self.is_open_before(end) && self.get(end).is_some_and(is_minute) {
+            return Some(end + 1 + half - at);
         }
         let is_bare = || is_worded(hour) && self.follows_at(at) && !names_unit(end);
         (before > 0 || has_hours || is_noon || is_bare()).then_some(end - at)

@@ -3,7 +3,7 @@
 use super::{Finding, LONGEST};
 use crate::memory::facts::FactSource;
 use crate::memory::facts::language::WORDS;
-use crate::memory::facts::tokens::{Token, is_and};
+use crate::memory::facts::tokens::{Token, is_and, is_of};
 
 impl Finding<'_> {
     /// Adds a number in digits.
@@ -33,7 +33,7 @@ impl Finding<'_> {
     }
 
     /// Returns the length of a code in groups of digits with one letter before or after them: `E 133`, `44 812 903 K`.
-    pub(super) fn lettered(&self, at: usize) -> usize {
+    pub(super) fn lettered(&self, at: usize) -> Option<usize> {
         // "I", and the "A" at the beginning of a sentence, are words.
         let is_letter = |at: usize| {
             let is_word = |token: &Token<'_>| {
@@ -52,7 +52,7 @@ impl Finding<'_> {
             !self.is_open_before(end) || self.get(end).is_some_and(is_end)
         };
         let is_code = digits > 0 && first + last > 0 && ends(end + last);
-        if is_code && self.date(at + first).is_none() { first + digits + last } else { 0 }
+        (is_code && self.date(at + first).is_none()).then_some(first + digits + last)
     }
 
     /// Adds a number of `length` words with up to two words for the counted thing.
@@ -68,7 +68,8 @@ impl Finding<'_> {
         let is_digit = self.get(at).is_some_and(|token| token.has_digit());
         let counts = street == 1 && !is_amount && (!is_digit || self.capitalises_nouns());
         let nouns = if nouns == 0 && counts { 1 } else { nouns };
-        let nouns = if unit { 1 + self.cents(at + length + 1) } else { nouns };
+        let nouns =
+            if unit { 1 + self.cents(at + length + 1) } else { nouns + self.belonging_noun(at + length, nouns) };
         // A house number with its street, or a postal code with its town.
         let follows_street = self.get(at).is_some_and(|token| token.text.len() == 5 && !token.is_first)
             && at.checked_sub(1).and_then(|before| self.get(before)).is_some_and(|before| before.ends_clause);
@@ -101,6 +102,16 @@ impl Finding<'_> {
         }
         let whole = length + nouns;
         self.add(at, whole + if nouns > 0 { self.fraction(at + whole) } else { 0 })
+    }
+
+    /// Returns the number of words that say what the nouns from `at` on hold: "two liters of sprite", "dos cajas de vacunas".
+    fn belonging_noun(&self, at: usize, nouns: usize) -> usize {
+        let next = at + nouns;
+        let holds = nouns == 1
+            && self.is_open_before(next)
+            && self.get(next).is_some_and(|token| is_of(token) && !token.ends_clause)
+            && self.get(next + 1).is_some_and(is_noun);
+        if holds { 2 } else { 0 }
     }
 
     /// Returns whether a word after a street is the number of a flat: "270 Heron Road #62".
@@ -184,10 +195,15 @@ impl Finding<'_> {
         length + self.decimals(at + length)
     }
 
-    /// Returns the length of the number that follows the unit before `at`: "twelve pounds forty". One with a noun of its
+    /// Returns the length of the number that follows the unit before `at`: "twelve pounds forty", "249 euros 90". One with a noun of its
     /// own is another number.
     pub(super) fn cents(&self, at: usize) -> usize {
-        let length = if self.is_open_before(at) { self.number_group(at) } else { 0 };
+        let is_open = self.is_open_before(at);
+        // "312 euros e 40".
+        let and = usize::from(is_open && self.get(at).is_some_and(|token| is_and(token) && !token.ends_clause));
+        let are_digits = |token: &Token<'_>| token.text.len() == 2 && token.is_digits() && !token.has_currency;
+        let digits = if self.get(at + and).is_some_and(are_digits) { and + 1 } else { 0 };
+        let length = if is_open { self.number_group(at).max(digits) } else { 0 };
         let has_noun = self.is_open_before(at + length) && self.get(at + length).is_some_and(is_noun);
         if has_noun { 0 } else { length }
     }

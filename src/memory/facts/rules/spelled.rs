@@ -2,9 +2,9 @@
 
 use super::numbers::is_noun;
 use super::{Finding, LONGEST, is_group};
-use crate::memory::facts::Fact;
 use crate::memory::facts::language::{MailWords, WORDS};
 use crate::memory::facts::tokens::{Token, tokens};
+use crate::memory::facts::{Fact, FactSource};
 use crate::message::{Message, Role, Text};
 
 /// The minimum length of a whole code, in characters, after which a question asks for another one.
@@ -15,6 +15,10 @@ impl Finding<'_> {
     pub(super) fn spelled(&mut self, earlier: &[&Message]) {
         let mut at = 0;
         while at < self.tokens.len() {
+            if let Some(groups) = self.dictated_groups(at) {
+                at += groups;
+                continue;
+            }
             let spelled = self.spelled_from(at);
             let run = if spelled > 0 { spelled } else { self.run(at, |token| token.is_piece()) };
             let is_all = at == 0 && run == self.tokens.len();
@@ -35,6 +39,11 @@ impl Finding<'_> {
             }
             at += run.max(1);
         }
+    }
+
+    /// Like [`spelled_from`](Self::spelled_from), or 0 in words of the assistant.
+    pub(super) fn spelled_by_caller(&self, at: usize) -> usize {
+        if self.source == FactSource::Caller { self.spelled_from(at) } else { 0 }
     }
 
     /// Returns the number of words from here on that spell a code: at least three letters or digits, or pieces of at
@@ -65,7 +74,7 @@ impl Finding<'_> {
         if run >= 3 && (is_dictated || letters(run) + 2 >= run.min(4)) {
             return run;
         }
-        let run = self.run(at, |token| token.is_piece() || (token.is_word() && token.text.chars().count() == 1));
+        let run = self.run(at, |token| token.is_piece() || (token.is_word() && token.text.len() == 1));
         if run >= 4 && letters(run) >= 2 && letters(run) < run { run } else { 0 }
     }
 
