@@ -58,13 +58,13 @@ impl<T: Copy + Ord> Marks<T> {
     }
 }
 
-/// Marks of 1,000 and 4,000 tokens and of 12 and 32 messages, and 2 turns to keep. This gives a summary about every 10
+/// Marks of 1,000 and 4,000 tokens and of 8 and 40 messages, and 2 turns to keep. This gives a summary about every 17
 /// turns of a phone call.
 impl Default for Policy {
     fn default() -> Self {
         Self {
             tokens: Some(Marks::new(Tokens::new(1_000), Tokens::new(4_000))),
-            messages: Some(Marks::new(12, 32)),
+            messages: Some(Marks::new(8, 40)),
             keep_turns: 2,
             memory: Tokens::new(800),
             budget: None,
