@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Finding, LONGEST};
+use super::{Finding, LONGEST, LONGEST_VALUE};
 use crate::memory::facts::language::{WORDS, ranges};
 use crate::memory::facts::tokens::{Token, tokens};
 use crate::memory::facts::{Fact, LIMIT, WISH};
@@ -75,7 +75,8 @@ impl Finding<'_> {
         let refuses = words.iter().any(|token| WORDS.negations.contains(token.lower.as_str()));
         let is_choice = offers && !refuses && (1..=2).contains(&own.len()) && own.iter().all(is_offered);
         let words: Vec<&str> = words.get(first..=last)?.iter().map(|token| token.text).collect();
-        is_choice.then(|| Fact::new("", words.join(" ").trim_end_matches("'s"), self.source))
+        let value = || one_line(words.join(" ").trim_end_matches("'s"), LONGEST_VALUE);
+        is_choice.then(|| Fact::new("", value(), self.source))
     }
 
     /// Adds the words of a short answer to an open question, if they have no other value: "By card.", "The second one."
