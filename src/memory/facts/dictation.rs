@@ -148,10 +148,15 @@ fn write_digits(tokens: &mut [Token<'_>]) {
     let mut start = 0;
     while start < tokens.len() {
         let length = run(tokens, start, |token| is_piece(token) || is_small_letter(token));
-        let code = tokens.get_mut(start..start + length).unwrap_or_default();
+        // "Quatre cent dix" is one number.
+        let follows = tokens.get(start + length).is_some_and(|next| !next.is_first && WORDS.is_number(&next.lower));
+        let last = length.checked_sub(1).and_then(|last| tokens.get(start + last));
+        let goes_on =
+            follows && last.is_some_and(|last| !last.ends_clause && digit(last).is_some() && !last.is_digits());
+        let code = tokens.get_mut(start..start + length - usize::from(goes_on)).unwrap_or_default();
         let count = |is_it: fn(&Token<'_>) -> bool| code.iter().filter(|token| is_it(token)).count();
         let (capitals, small) = (count(is_capital), count(is_small_letter));
-        if length > 2 && (capitals > 0 || (small > 0 && small + length > 5)) {
+        if code.len() > 2 && (capitals > 0 || (small > 0 && small + code.len() > 5)) {
             // From the end, so that a word that repeats finds what it repeats.
             let mut next = None;
             for token in code.iter_mut().rev() {

@@ -49,3 +49,17 @@ fn time_corrects_no_number_that_was_dictated_before() {
     The caller's wishes: mother will be there ten to one
     ");
 }
+
+#[test]
+fn corrections_as_people_say_them_replace_the_value() {
+    insta::assert_snapshot!(text(&[
+        "Seit wann?", "Gestern 39,2, nein, was sag ich, 39,7 waren's.",
+        "Fino a quando?", "Fino a mercoledì... no, mi correggo, fino a giovedì.",
+        "Depuis quand ?", "depuis 2009, euh non, 2011",
+        "Quanto toma?", "de 25, não, mentira, é de 50",
+        "Le dossier ?", "c'est le G, 2 9, quatre cent dix.",
+    ]), @"
+    The caller said: Gestern; 39,7 (corrected, was 39,2); giovedì (corrected, was mercoledì); 2011 (corrected, was 2009); toma=50 (corrected, was 25); dossier=G 2 9 quatre cent dix
+    The caller's wishes: 2009 euh non 2011; 25 não mentira é de 50
+    ");
+}
