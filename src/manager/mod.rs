@@ -237,11 +237,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns whether the window holds a user or assistant message.
-    #[inline]
     fn has_open_window(&self) -> bool {
-        // Fast path: most windows begin with words of the caller.
-        let is_open = self.list.get(self.window_start()).is_some_and(|first| first.role().is_spoken());
-        is_open || self.uncovered().any(|wrapper| wrapper.role().is_spoken())
+        self.uncovered().any(|wrapper| wrapper.role().is_spoken())
     }
 
     /// Returns the number of the next message.

@@ -225,10 +225,10 @@ fn is_head(token: &Token<'_>) -> bool {
     token.text.len() <= 4 && token.is_word() && token.is_code()
 }
 
-fn is_slash(token: &Token<'_>) -> bool {
+pub(super) fn is_slash(token: &Token<'_>) -> bool {
     WORDS.slashes.contains(token.lower.as_str())
 }
 
-fn is_link(token: &Token<'_>) -> bool {
+pub(super) fn is_link(token: &Token<'_>) -> bool {
     WORDS.links.contains(token.lower.as_str())
 }

@@ -36,7 +36,7 @@ impl Finding<'_> {
 
     /// Adds "Window" if that answers "Aisle or window?".
     fn alternative(&mut self, question: &[Token<'_>]) -> bool {
-        let chosen = self.chosen(0..self.tokens.len(), question);
+        let chosen = if question.iter().any(offers) { self.chosen(0..self.tokens.len(), question) } else { None };
         self.facts.extend(chosen.clone());
         chosen.is_some()
     }
@@ -45,7 +45,6 @@ impl Finding<'_> {
     /// The offer need not be a question.
     pub(super) fn alternatives(&mut self, asked: &Contents) {
         let said: Vec<Token<'_>> = asked.texts().flat_map(|text| tokens(text.as_str())).collect();
-        let offers = |token: &Token<'_>| WORDS.alternatives.contains(token.lower.as_str());
         let Some(or) = said.iter().rposition(offers) else { return };
         let end = said.len().min(or + NEAR + 1);
         let Some(near) = said.get(or.saturating_sub(NEAR)..end) else { return };
@@ -60,23 +59,21 @@ impl Finding<'_> {
         }
     }
 
-    /// Returns the alternative that the words choose, if they say nothing else.
-    fn chosen(&self, words: Range<usize>, question: &[Token<'_>]) -> Option<Fact> {
-        let offers = question.iter().any(|token| WORDS.alternatives.contains(token.lower.as_str()));
-        let words = self.tokens.get(words)?;
-        let means = |token: &&Token<'_>| !WORDS.is_stopword(&token.lower) && !WORDS.is_reply(&token.lower);
-        let own: Vec<&Token<'_>> = words.iter().filter(means).collect();
-        let first = words.iter().position(|token| means(&token))?;
-        let last = words.iter().rposition(|token| means(&token))?;
-        let is_offered = |token: &&Token<'_>| {
+    /// Returns the alternative among the offered words that a clause chooses, if it says nothing else.
+    fn chosen(&self, clause: Range<usize>, offered: &[Token<'_>]) -> Option<Fact> {
+        let clause = self.tokens.get(clause)?;
+        let means = |token: &Token<'_>| !WORDS.is_stopword(&token.lower) && !WORDS.is_reply(&token.lower);
+        let is_offered = |token: &Token<'_>| {
             (token.is_word() || token.number().is_some())
-                && question.iter().any(|offered| offered.lower == token.lower.trim_end_matches("'s"))
+                && offered.iter().any(|offered| offered.lower == token.lower.trim_end_matches("'s"))
         };
-        let refuses = words.iter().any(|token| WORDS.negations.contains(token.lower.as_str()));
-        let is_choice = offers && !refuses && (1..=2).contains(&own.len()) && own.iter().all(is_offered);
-        let words: Vec<&str> = words.get(first..=last)?.iter().map(|token| token.text).collect();
-        let value = || one_line(words.join(" ").trim_end_matches("'s"), LONGEST_VALUE);
-        is_choice.then(|| Fact::new("", value(), self.source))
+        let first = clause.iter().position(means)?;
+        let words = clause.get(first..=clause.iter().rposition(means)?)?;
+        let own = words.iter().filter(|token| means(token));
+        let refuses = clause.iter().any(|token| WORDS.negations.contains(token.lower.as_str()));
+        let is_choice = !refuses && own.clone().count() <= 2 && own.clone().all(is_offered);
+        let text = || words.iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
+        is_choice.then(|| Fact::new("", one_line(text().trim_end_matches("'s"), LONGEST_VALUE), self.source))
     }
 
     /// Adds the words of a short answer to an open question, if they have no other value: "By card.", "The second one."
@@ -140,6 +137,11 @@ impl<'a> Question<'a> {
         let offers_help = ranges(&WORDS.closings, &lower).next().is_some();
         Some(Self { text, words, offers_help })
     }
+}
+
+/// Returns whether a word offers alternatives: "or".
+fn offers(token: &Token<'_>) -> bool {
+    WORDS.alternatives.contains(token.lower.as_str())
 }
 
 /// Returns the last question of a text, without its question mark.

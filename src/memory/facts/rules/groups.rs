@@ -2,6 +2,7 @@
 
 use super::numbers::is_noun;
 use super::{Finding, LONGEST, is_group};
+use crate::memory::facts::dictation::{is_link, is_slash};
 use crate::memory::facts::language::WORDS;
 use crate::memory::facts::tokens::Token;
 
@@ -15,10 +16,10 @@ struct Groups {
     length: usize,
     /// The number of groups with a pause after each.
     groups: usize,
-    pieces: usize,
     characters: usize,
     letters: usize,
     words: usize,
+    digits: usize,
     /// The digits that were said one by one, in the group with the most of them.
     single: usize,
 }
@@ -49,24 +50,23 @@ impl Finding<'_> {
             single = if piece.is_single { single + piece.length } else { 0 };
             code.single = code.single.max(single);
             code.length = end - at;
-            code.pieces += 1;
             code.characters += piece.characters;
-            code.letters += usize::from(piece.is_letters);
-            code.words += usize::from(piece.is_word);
+            match piece.kind {
+                Kind::Letters => code.letters += 1,
+                Kind::Words => code.words += 1,
+                Kind::Digits => code.digits += 1,
+            }
             if !self.is_open_before(end) {
                 (single, code.groups) = (0, code.groups + 1);
             }
         }
         let groups = code.groups + usize::from(self.is_open_before(end));
-        let digits = code.pieces - code.letters - code.words;
+        let numbers = code.digits + code.words;
         let begins_with_zero = self.get(at).is_some_and(|token| token.text.starts_with('0') && token.text.len() > 1);
         let is_dictated =
-            code.single > 1 || begins_with_zero || (code.letters > 0 && digits + code.words > 0 && code.pieces > 2);
-        if (groups > 1 || (digits > 0 && code.words > 0)) && code.characters >= LEAST && is_dictated {
-            code.length
-        } else {
-            0
-        }
+            code.single > 1 || begins_with_zero || (code.letters > 0 && numbers > 0 && code.letters + numbers > 2);
+        let is_mixed = groups > 1 || (code.digits > 0 && code.words > 0);
+        if is_mixed && is_dictated && code.characters >= LEAST { code.length } else { 0 }
     }
 
     /// Returns the piece of a code that begins at a word.
@@ -81,44 +81,35 @@ impl Finding<'_> {
             let (count, digits) = numbers.fold((0, 0), |(count, digits), number| {
                 (count + 1 + usize::from(number > 9), digits + usize::from(number < 10))
             });
-            return Some(Piece {
-                length: words,
-                characters: count,
-                is_letters: false,
-                is_word: true,
-                is_single: digits == words,
-            });
+            return Some(Piece { kind: Kind::Words, length: words, characters: count, is_single: digits == words });
         }
         let is_letters = token.is_word() && token.text.chars().all(char::is_uppercase) && is_group(token);
         let is_piece = is_letters || token.is_digits() || token.is_dictated;
+        let kind = if is_letters { Kind::Letters } else { Kind::Digits };
         let characters = token.text.len();
-        is_piece.then_some(Piece {
-            length: 1,
-            characters,
-            is_letters,
-            is_word: false,
-            is_single: !is_letters && characters == 1,
-        })
+        is_piece.then_some(Piece { kind, length: 1, characters, is_single: !is_letters && characters == 1 })
     }
 
     /// Returns the length of a word for a sign between two pieces: "PA, trattino, 0093".
     fn link(&self, at: usize) -> usize {
-        let is_link = |token: &Token<'_>| {
-            WORDS.links.contains(token.lower.as_str()) || WORDS.slashes.contains(token.lower.as_str())
-        };
-        usize::from(self.get(at).is_some_and(|token| is_link(token) && !token.is_first))
+        usize::from(self.get(at).is_some_and(|token| (is_link(token) || is_slash(token)) && !token.is_first))
     }
 }
 
 struct Piece {
+    kind: Kind,
     length: usize,
     /// The number of letters and digits.
     characters: usize,
-    is_letters: bool,
-    /// Whether it is a number in words.
-    is_word: bool,
     /// Whether it is digits that are said one by one.
     is_single: bool,
+}
+
+enum Kind {
+    Letters,
+    /// A number in words.
+    Words,
+    Digits,
 }
 
 /// Returns whether a number before the word counts or dates it.

@@ -104,7 +104,8 @@ impl Finding<'_> {
         self.add(at, whole + if nouns > 0 { self.fraction(at + whole) } else { 0 })
     }
 
-    /// Returns the number of words that say what the nouns from `at` on hold: "two liters of sprite", "dos cajas de vacunas".
+    /// Returns the number of words that say what the nouns from `at` on hold: "two liters of sprite", "dos cajas de
+    /// vacunas".
     fn belonging_noun(&self, at: usize, nouns: usize) -> usize {
         let next = at + nouns;
         let holds = nouns == 1
@@ -195,8 +196,8 @@ impl Finding<'_> {
         length + self.decimals(at + length)
     }
 
-    /// Returns the length of the number that follows the unit before `at`: "twelve pounds forty", "249 euros 90". One with a noun of its
-    /// own is another number.
+    /// Returns the length of the number that follows the unit before `at`: "twelve pounds forty", "249 euros 90". One with
+    /// a noun of its own is another number.
     pub(super) fn cents(&self, at: usize) -> usize {
         let is_open = self.is_open_before(at);
         // "312 euros e 40".
