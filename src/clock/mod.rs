@@ -7,6 +7,7 @@ mod backoff;
 mod moment;
 mod seeded;
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -96,25 +97,26 @@ impl Clock for ManualClock {
     }
 }
 
-/// Random ids that increase strictly within this process, even if the clock steps back.
+/// Random ids. Those of a thread increase strictly, even if the clock steps back.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemIds;
 
-/// The first half of the last id: a time of 48 bits and a number of 16 bits. All managers share it, so that ids increase in
-/// the whole process.
-static LAST: AtomicU64 = AtomicU64::new(0);
-/// The second half of the ids, which is drawn again when the time advances, so that copies of a process do not share it.
-static RANDOM: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// The halves of the last id: a time of 48 bits and a number of 16 bits, and a random number. That is drawn again when
+    /// the time advances, so that copies of a process do not share it.
+    static LAST: Cell<Option<[u64; 2]>> = const { Cell::new(None) };
+}
 
 impl IdSource for SystemIds {
     fn next_id(&self, now_ms: i64) -> u128 {
-        let next = |last| Some(half_after(last, now_ms));
-        let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_else(|last| last);
-        let half = half_after(last, now_ms);
-        if half >> NUMBER_BITS > last >> NUMBER_BITS {
-            RANDOM.store(random(), Ordering::Relaxed);
-        }
-        u128::from(half) << u64::BITS | u128::from(RANDOM.load(Ordering::Relaxed))
+        LAST.with(|last| {
+            let [before, known] = last.get().unwrap_or_default();
+            let half = half_after(before, now_ms);
+            let is_later = half >> NUMBER_BITS > before >> NUMBER_BITS;
+            let random = if is_later || last.get().is_none() { random() } else { known };
+            last.set(Some([half, random]));
+            u128::from(half) << u64::BITS | u128::from(random)
+        })
     }
 }
 
@@ -132,8 +134,9 @@ const MAX_TIME_MS: i64 = (1 << 48) - 2;
 
 #[expect(clippy::disallowed_methods, reason = "this is the port")]
 fn random() -> u64 {
-    // Without randomness, ids still increase, but are unique in this process only.
-    getrandom::u64().unwrap_or_default()
+    // Without randomness, ids are unique in this process only.
+    static DRAWN: AtomicU64 = AtomicU64::new(0);
+    getrandom::u64().unwrap_or_else(|_| DRAWN.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Ids that count up, for reproducible tests.

@@ -46,7 +46,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut contents = contents.into();
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
-        let index = self.add_checked(role, contents, Details::default());
+        let index = self.add_checked(role, &mut contents, Details::default());
         Ok(Entry::new(self, index))
     }
 
@@ -54,8 +54,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// Returns the errors of [`add`](Self::add).
     pub(crate) fn add_apart(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
-        let (role, contents, details) = self.checked(draft)?;
-        let index = self.append(role, contents, details);
+        let (role, mut contents, details) = self.checked(draft)?;
+        let index = self.append(role, &mut contents, details);
         Ok(Entry::new(self, index))
     }
 
@@ -73,8 +73,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///   an id, and
     /// - after 100 million messages.
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
-        let (role, contents, details) = self.checked(draft)?;
-        let index = self.add_checked(role, contents, details);
+        let (role, mut contents, details) = self.checked(draft)?;
+        let index = self.add_checked(role, &mut contents, details);
         Ok(Entry::new(self, index))
     }
 
@@ -111,8 +111,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
             self.calls.note(0, &draft.contents);
             checked.push(draft);
         }
-        for Draft { role, contents, decision, id, confidence, is_background } in checked {
-            self.add_checked(role, contents, Details { decision: known(decision), id, confidence, is_background });
+        for Draft { role, mut contents, decision, id, confidence, is_background } in checked {
+            self.add_checked(role, &mut contents, Details { decision: known(decision), id, confidence, is_background });
         }
         Ok(())
     }
@@ -126,17 +126,18 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(())
     }
 
-    fn add_checked(&mut self, role: Role, contents: Contents, mut details: Details) -> usize {
+    /// Takes the contents out of their place. Moving them before the message is made shows in benchmarks.
+    fn add_checked(&mut self, role: Role, contents: &mut Contents, mut details: Details) -> usize {
         if let Some(decision) = &mut details.decision {
-            decision.step = decision.step.or_else(|| self.step_of_call(&contents));
+            decision.step = decision.step.or_else(|| self.step_of_call(contents));
         }
         let decision = details.decision.as_deref();
         let has_same_decision = || self.last_message().and_then(|last| last.metadata().decision()) == decision;
         let merges = self.merges(role)
             && !details.is_background
             && has_same_decision()
-            && self.has_room_for(&contents)
-            && !(role == Role::Assistant && self.says_after_calls(&contents));
+            && self.has_room_for(contents)
+            && !(role == Role::Assistant && self.says_after_calls(contents));
         if merges { self.merge(role, contents, details) } else { self.append(role, contents, details) }
     }
 
@@ -176,36 +177,38 @@ impl<W: MessageWrapper> MessagesManager<W> {
         })
     }
 
-    fn merge(&mut self, role: Role, contents: Contents, details: Details) -> usize {
+    fn merge(&mut self, role: Role, contents: &Contents, details: Details) -> usize {
         let index = self.list.end() - 1;
-        self.calls.note(self.next_seq() - 1, &contents);
+        self.calls.note(self.next_seq() - 1, contents);
         let now_ms = self.created_ms(role);
         let id = self.next_id(details.id, now_ms);
         self.change(index, |message| {
-            message.merge(&contents, id, now_ms);
+            message.merge(contents, id, now_ms);
             details.confidence.into_iter().for_each(|confidence| message.set_confidence(confidence));
         });
         index
     }
 
-    fn append(&mut self, role: Role, contents: Contents, details: Details) -> usize {
+    fn append(&mut self, role: Role, contents: &mut Contents, details: Details) -> usize {
         let now_ms = self.created_ms(role);
         if role == Role::Assistant && !self.has_open_window() {
-            let mut fake = self.make(None, Role::User, PLACEHOLDER.into(), now_ms);
+            self.add_fake(now_ms);
+        }
+        let id = self.next_id(details.id, now_ms);
+        let index = self.push(id, role, contents, now_ms);
+        if let Some(message) = self.list.get_mut(index).filter(|_| !details.are_usual()) {
+            details.describe(message);
+        }
+        index
+    }
+
+    #[cold]
+    fn add_fake(&mut self, now_ms: i64) {
+        let id = self.next_id(None, now_ms);
+        let index = self.push(id, Role::User, &mut PLACEHOLDER.into(), now_ms);
+        if let Some(fake) = self.list.get_mut(index) {
             fake.metadata_mut().add_attribute(Attribute::Fake);
-            self.push(fake);
         }
-        let mut message = self.make(details.id, role, contents, now_ms);
-        if let Some(decision) = details.decision {
-            message.metadata_mut().set_decision(decision);
-        }
-        if let Some(confidence) = details.confidence {
-            message.set_confidence(confidence);
-        }
-        if details.is_background {
-            message.metadata_mut().add_attribute(Attribute::Hardcoded);
-        }
-        self.push(message)
     }
 
     pub(super) fn next_id(&mut self, given: Option<MessageId>, now_ms: i64) -> MessageId {
@@ -214,14 +217,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         id
     }
 
-    fn make(&mut self, id: Option<MessageId>, role: Role, contents: Contents, now_ms: i64) -> Message {
-        let id = self.next_id(id, now_ms);
-        Message::new(id, Position::message(self.next_seq()), role, contents, now_ms)
-    }
-
-    fn push(&mut self, message: Message) -> usize {
-        self.calls.note(message.position().seq(), message.contents());
-        self.list.push(W::from(message))
+    /// Creates a message in its place in the list. Moving one that was just made shows in benchmarks.
+    #[inline]
+    fn push(&mut self, id: MessageId, role: Role, contents: &mut Contents, now_ms: i64) -> usize {
+        let seq = self.next_seq();
+        self.calls.note(seq, contents);
+        self.list.push(W::from(Message::new(id, Position::message(seq), role, std::mem::take(contents), now_ms)))
     }
 }
 
@@ -232,6 +233,26 @@ struct Details {
     id: Option<MessageId>,
     confidence: Option<Confidence>,
     is_background: bool,
+}
+
+impl Details {
+    /// Returns `true` if the message needs no more than its id.
+    #[inline]
+    fn are_usual(&self) -> bool {
+        self.decision.is_none() && self.confidence.is_none() && !self.is_background
+    }
+
+    fn describe(self, message: &mut Message) {
+        if let Some(decision) = self.decision {
+            message.metadata_mut().set_decision(decision);
+        }
+        if let Some(confidence) = self.confidence {
+            message.set_confidence(confidence);
+        }
+        if self.is_background {
+            message.metadata_mut().add_attribute(Attribute::Hardcoded);
+        }
+    }
 }
 
 /// Returns `None` for a decision without any content.

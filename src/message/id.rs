@@ -14,17 +14,17 @@ use crate::message::error::MessageError;
 /// Ids are unique. They do not order messages; [`Position`] does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 // Not a `u128`: its alignment would add 8 bytes to every message.
-pub struct MessageId([u64; 2]);
+pub struct MessageId(u64, u64);
 
 impl From<u128> for MessageId {
     #[inline]
     fn from(bits: u128) -> Self {
-        Self([(bits >> 64) as u64, bits as u64])
+        Self((bits >> 64) as u64, bits as u64)
     }
 }
 
 impl From<MessageId> for u128 {
-    fn from(MessageId([high, low]): MessageId) -> Self {
+    fn from(MessageId(high, low): MessageId) -> Self {
         u128::from(high) << 64 | u128::from(low)
     }
 }
