@@ -18,6 +18,9 @@ const DICTATED: u32 = 14;
 /// How many more words than its correction a value can have. The end of a longer one may be meant: "58 at the end".
 const MORE_WORDS: usize = 3;
 
+/// Clauses with wishes, refusals and constraints, which are long and frequent, take at most this part of the room.
+const CLAUSES: usize = 3;
+
 /// The facts up to some message, folded: each value once, with the value that it corrects.
 ///
 /// The words take at most a given number of bytes. The values with the lowest rank are removed first, so that the same
@@ -97,15 +100,14 @@ impl Folded {
         })
     }
 
-    /// Adds facts in the order in which they were found. Keeps at most `most` bytes of words. Ignores a fact that is
-    /// longer.
+    /// Adds facts in the order in which they were found. Keeps at most `most` bytes of words, a third of them clauses.
+    /// Ignores a fact that is longer.
     pub fn extend<'a>(&mut self, facts: impl IntoIterator<Item = &'a Fact>, most: usize) {
         let longest = most.min(usize::from(u16::MAX));
         for fact in facts.into_iter().filter(|fact| fact.slot().len() + fact.value().len() <= longest) {
             self.add(fact);
-            while self.words.len() > most {
-                self.evict();
-            }
+            while self.words.len() > most && self.evict(|_| true) {}
+            while self.clauses() > most / CLAUSES && self.evict(|known| known.is_wish()) {}
         }
         self.words.shrink_to_fit();
         self.entries.shrink_to_fit();
@@ -222,12 +224,19 @@ impl Folded {
         longest.filter(|_| !is_continued)
     }
 
-    /// Removes the value with the lowest rank. Replaced ones go first, then the oldest.
-    fn evict(&mut self) {
-        let ranks = self.iter().map(|known| if known.is_replaced { 0 } else { known.rank + 1 });
-        let Some((index, _)) = ranks.enumerate().min_by_key(|(_, rank)| *rank) else { return self.words.clear() };
+    /// Returns the length of the clauses with wishes, refusals and constraints, in bytes.
+    fn clauses(&self) -> usize {
+        self.entries.iter().zip(self.iter()).filter(|(_, known)| known.is_wish()).map(|(entry, _)| entry.length()).sum()
+    }
+
+    /// Removes a value that can go: a replaced one, or that of the lowest rank, the oldest first. Returns whether one could.
+    fn evict(&mut self, can_go: impl Fn(&Known<'_>) -> bool) -> bool {
+        let rank = |known: &Known<'_>| if known.is_replaced { 0 } else { known.rank + 1 };
+        let among = self.iter().enumerate().filter(|(_, known)| can_go(known));
+        let Some((index, _)) = among.min_by_key(|(_, known)| rank(known)) else { return false };
         self.set_words(index, "");
         self.entries.remove(index);
+        true
     }
 
     /// Replaces the words of an entry.

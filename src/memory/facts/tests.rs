@@ -313,6 +313,20 @@ fn words_of_facts_are_bounded_and_the_callers_latest_stay() {
 }
 
 #[test]
+fn wishes_leave_room_for_old_values() {
+    let wish =
+        |number| Fact::new(WISH, format!("I want to speak with someone about problem {number}"), FactSource::Caller);
+    let mut folded = Folded::default();
+    folded.extend([&Fact::new("", "Friday", FactSource::Caller)], 2_000);
+    folded.extend(&(0..200).map(wish).collect::<Vec<_>>(), 2_000);
+    let facts = folded.facts();
+    assert_eq!(facts.first().map(Fact::value), Some("Friday"));
+    assert_eq!(facts.last().map(Fact::value), Some(wish(199).value()));
+    let bytes: usize = facts.iter().skip(1).map(|fact| fact.slot().len() + fact.value().len()).sum();
+    assert!((600..=666).contains(&bytes), "{bytes}");
+}
+
+#[test]
 fn fact_longer_than_the_limit_replaces_no_other() {
     let facts = ["A1B2", &"x".repeat(101), "C3D4"].map(|value| Fact::new("code", value, FactSource::Caller));
     let mut folded = Folded::default();
