@@ -37,15 +37,16 @@ fn measure() {
     let bare_json = serde_json::to_string(&bare).unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
     play(&mut manager, &words, 1, TURNS, false);
-    let json = serde_json::to_string(&manager.records()).unwrap();
+    let json = serde_json::to_string(&manager).unwrap();
 
     header("turn");
     row("bytes", bare_json.len() as f64, json.len() as f64);
     let read_bare = || serde_json::from_str::<Vec<Bare>>(&bare_json).unwrap();
     let read = || serde_json::from_str::<Vec<Record>>(&json).unwrap();
-    let restore = || MessagesManager::<PlainMessage>::restore(read()).unwrap();
-    let write = || serde_json::to_string(&manager.records()).unwrap();
-    compare("out", TURNS, || serde_json::to_string(&bare).unwrap(), write);
+    let restore = || serde_json::from_str::<MessagesManager<PlainMessage>>(&json).unwrap();
+    let write_bare = || serde_json::to_string(&bare).unwrap();
+    compare("out", TURNS, write_bare, || serde_json::to_string(&manager).unwrap());
+    compare("out, as copied records", TURNS, write_bare, || serde_json::to_string(&manager.records()).unwrap());
     compare("in, as records", TURNS, read_bare, read);
     compare("in, as a conversation", TURNS, read_bare, restore);
 }

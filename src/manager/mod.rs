@@ -16,6 +16,7 @@ mod error;
 mod fork;
 mod format;
 mod ids;
+mod json;
 mod left_out;
 mod list;
 mod prune;

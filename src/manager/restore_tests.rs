@@ -76,6 +76,8 @@ fn invalid_records_are_refused() {
     let json = serde_json::to_string(&headless.records()[1]).unwrap().replace("\"seq\":1", "\"seq\":0");
     let error = Manager::restore([serde_json::from_str(&json).unwrap()]).unwrap_err().0;
     assert!(matches!(error, Refusal::Misplaced { .. }), "{error:?}");
+    let read = serde_json::from_str::<Manager>(&format!("[{json}]")).unwrap_err();
+    assert!(read.to_string().starts_with(&error.to_string()), "{read}");
 }
 
 /// A call whose result is not in the log, because the process ended before it was written. Its message and summary are.

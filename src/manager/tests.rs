@@ -37,10 +37,11 @@ pub(super) fn summarize(manager: &mut Manager) {
     manager.add_summary("S", &summarizing).unwrap();
 }
 
-/// Restores the manager from the JSON of its records.
+/// Restores the manager from its JSON.
 pub(super) fn restored_from_json(manager: &Manager) -> Manager {
-    let json = serde_json::to_string(&manager.records()).unwrap();
-    Manager::restore(serde_json::from_str::<Vec<Record>>(&json).unwrap()).unwrap()
+    let json = serde_json::to_string(manager).unwrap();
+    assert_eq!(json, serde_json::to_string(&manager.records()).unwrap());
+    serde_json::from_str(&json).unwrap()
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub use part::Part;
 pub(crate) use part::{Measured, PartData};
 pub(crate) use prompt_hash::PromptHash;
 pub(crate) use rarely::{Empty, Rarely};
+pub(crate) use record::AsRecord;
 pub use record::Record;
 pub use role::Role;
 pub(crate) use text::{PLACEHOLDER, is_blank_char};

@@ -37,9 +37,9 @@ fn open_calls(manager: &Manager) -> Vec<ToolCall> {
 }
 
 fn assert_restores(manager: &Manager) -> TestCaseResult {
-    let json: Vec<String> = manager.records().iter().map(|record| serde_json::to_string(record).unwrap()).collect();
-    let restored = Manager::restore(json.iter().map(|json| serde_json::from_str(json).unwrap()));
-    let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let json = serde_json::to_string(manager).unwrap();
+    prop_assert_eq!(&json, &serde_json::to_string(&manager.records()).unwrap());
+    let restored = serde_json::from_str::<Manager>(&json).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert!(restored == *manager);
     prop_assert_eq!(window(&restored), window(manager));
     prop_assert_eq!(restored.open_tool_calls(), manager.open_tool_calls());

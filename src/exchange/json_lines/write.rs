@@ -14,8 +14,8 @@ use crate::message::{
 
 /// Exports the conversation in the format of [`import_json_lines`](super::import_json_lines).
 ///
-/// This format is for people and other programs. Without loss, Serde writes and reads the
-/// [records](MessagesManager::records) of a conversation.
+/// This format is for people and other programs. Without loss, Serde writes and reads a
+/// [`MessagesManager`].
 ///
 /// [Losses](Export::losses) are summaries, text that was not heard, bytes in data, results without their calls, and
 /// calls whose result may be in a missing message.

@@ -12,6 +12,7 @@ use crate::message::text::Text;
 use crate::message::value::{Map, Value};
 
 impl Serialize for Content {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => text.serialize(serializer),

@@ -8,6 +8,8 @@ mod write;
 
 use std::ops::Deref;
 
+pub(crate) use write::AsRecord;
+
 use crate::message::Message;
 
 /// A message in the form in which the log stores it. Serde reads and writes it, in JSON as:
