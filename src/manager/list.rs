@@ -178,7 +178,7 @@ impl<W: Clone> List<W> {
     /// Returns for how many more messages the list gets room: at least for `least`. A long list doubles.
     fn step(&self, least: usize) -> usize {
         match self.own.len() {
-            short @ 0..64 => (short / 2).max(least),
+            0..64 => least,
             long => long,
         }
     }
