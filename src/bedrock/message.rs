@@ -37,12 +37,14 @@ impl MessageWrapper for BedrockMessage {
     type Raw = types::Message;
     type Error = BedrockError;
 
+    #[inline]
     fn to_raw(&self) -> Result<types::Message, BedrockError> {
         raw(&self.0)
     }
 }
 
 /// Converts a message as [`BedrockMessage`] documents it.
+#[inline]
 pub(super) fn raw(message: &Message) -> Result<types::Message, BedrockError> {
     let id = message.id();
     let role = match message.role() {
@@ -50,7 +52,11 @@ pub(super) fn raw(message: &Message) -> Result<types::Message, BedrockError> {
         Role::Assistant => ConversationRole::Assistant,
         role @ (Role::Summary | Role::System) => return Err(BedrockError::role(id, role)),
     };
-    let content = content_blocks(message)?;
+    let content = match &**message.contents() {
+        // Fast path for the usual message.
+        [Content::Text(text)] if !is_blank(text) => vec![ContentBlock::Text(text.as_str().to_owned())],
+        _ => content_blocks(message)?,
+    };
     if content.is_empty() {
         return Err(BedrockError::empty(id));
     }
@@ -78,12 +84,6 @@ impl DerefMut for BedrockMessage {
 }
 
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
-    // Fast path for the usual message.
-    if let [Content::Text(text)] = &**message.contents()
-        && !is_blank(text)
-    {
-        return Ok(vec![ContentBlock::Text(text.as_str().to_owned())]);
-    }
     let mut blocks = Vec::with_capacity(message.contents().len());
     let (mut calls, mut results) = (0, 0);
     for content in message.contents() {

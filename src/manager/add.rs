@@ -196,7 +196,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let id = self.next_id(details.id, now_ms);
         let index = self.push(id, role, contents, now_ms);
-        if let Some(message) = self.list.get_mut(index).filter(|_| !details.are_usual()) {
+        if !details.are_usual()
+            && let Some(message) = self.list.get_mut(index)
+        {
             details.describe(message);
         }
         index
@@ -222,7 +224,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn push(&mut self, id: MessageId, role: Role, contents: &mut Contents, now_ms: i64) -> usize {
         let seq = self.next_seq();
         self.calls.note(seq, contents);
-        self.list.push(W::from(Message::new(id, Position::message(seq), role, std::mem::take(contents), now_ms)))
+        self.list.push(W::from(Message::new(id, Position::message(seq), role, contents.take(), now_ms)))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::message::error::MessageError;
 ///
 /// Ids are unique. They do not order messages; [`Position`] does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// Not a `u128`: its alignment would add 8 bytes to every message.
+// Not a `u128`: its alignment would add 8 bytes to every message. Not an array: it would not be passed in registers.
 pub struct MessageId(u64, u64);
 
 impl From<u128> for MessageId {

@@ -18,8 +18,6 @@ use crate::message::value::entries_bytes;
 pub struct Contents(Repr);
 
 enum Repr {
-    // Takes no allocation, so that contents can be taken out of their place.
-    Empty,
     // Most messages: no allocation besides the text.
     One([Content; 1]),
     // Copies of a message share it.
@@ -31,7 +29,6 @@ impl Clone for Repr {
     #[inline]
     fn clone(&self) -> Self {
         match self {
-            Self::Empty => Self::Empty,
             Self::One([one]) => Self::One([one.clone()]),
             Self::Many(many) => Self::Many(many.clone()),
         }
@@ -42,6 +39,12 @@ impl Contents {
     /// Returns the texts in order.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.iter().filter_map(Content::as_text)
+    }
+
+    /// Takes the contents and leaves an empty text, without an allocation.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self(Repr::One([Content::Text(Text::default())])))
     }
 
     /// The approximate size in a record in bytes.
@@ -95,7 +98,6 @@ impl Deref for Contents {
     #[inline]
     fn deref(&self) -> &[Content] {
         match &self.0 {
-            Repr::Empty => &[],
             Repr::One(one) => one,
             Repr::Many(many) => many,
         }
@@ -104,7 +106,7 @@ impl Deref for Contents {
 
 impl Default for Contents {
     fn default() -> Self {
-        Self(Repr::Empty)
+        Self(Repr::Many(Arc::default()))
     }
 }
 
@@ -125,7 +127,6 @@ impl fmt::Debug for Contents {
 impl From<Contents> for Vec<Content> {
     fn from(contents: Contents) -> Self {
         match contents.0 {
-            Repr::Empty => Self::new(),
             Repr::One(one) => one.into(),
             Repr::Many(many) => Arc::unwrap_or_clone(many).into_vec(),
         }
@@ -185,7 +186,6 @@ impl<T: Into<Content>> From<Vec<T>> for Contents {
         let contents: Vec<Content> = contents.into_iter().map(Into::into).collect();
         match <[Content; 1]>::try_from(contents) {
             Ok(one) => Self(Repr::One(one)),
-            Err(contents) if contents.is_empty() => Self::default(),
             Err(contents) => Self(Repr::Many(Arc::new(contents.into()))),
         }
     }
