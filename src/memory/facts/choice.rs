@@ -37,11 +37,17 @@ impl Folded {
             }
         }
         ranked.sort_by_key(|(rank, index, _)| Reverse((*rank, *index)));
+        // Clauses beyond half of the room come after all values.
+        let mut clauses = 0;
+        let (ranked, later): (Vec<_>, Vec<_>) = ranked.into_iter().partition(|(.., known)| {
+            clauses += if known.is_wish() { known.value.len() + 2 } else { 0 };
+            !known.is_wish() || clauses <= room / 2
+        });
         let mut left = room.saturating_sub(HEADS);
         // The index, the value, and whether it is written with its slot.
         let mut chosen: Vec<(usize, &Known<'_>, bool)> = Vec::new();
         let (mut moments, mut wished) = (HashSet::new(), HashSet::new());
-        for (_, index, known) in ranked {
+        for (_, index, known) in ranked.into_iter().chain(later) {
             let is_repeated = match known.is_wish() {
                 true => says_nothing_new(known.value, &wished),
                 false => moment(known.value).is_some_and(|moment| known.was.is_none() && moments.contains(&moment)),

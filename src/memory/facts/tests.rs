@@ -327,6 +327,22 @@ fn wishes_leave_room_for_old_values() {
 }
 
 #[test]
+fn refusals_leave_half_of_the_room_to_values() {
+    let text = |codes| {
+        let code = |number| Fact::new("", format!("A{number}X"), FactSource::Assistant);
+        let refusal = |number| Fact::new(LIMIT, format!("no calls before {number}"), FactSource::Caller);
+        let mut folded = Folded::default();
+        folded.extend(&(10..10 + codes).map(code).chain((10..40).map(refusal)).collect::<Vec<_>>(), 20_000);
+        folded.text(300, |_| false).unwrap()
+    };
+    let refusals = |text: &str| text.matches("no calls").count();
+    assert!((10..18).all(|number| text(8).contains(&format!("A{number}X"))), "{}", text(8));
+    assert_eq!(refusals(&text(8)), 7, "{}", text(8));
+    // What the values leave is for the others.
+    assert!(text(1).contains("A10X") && refusals(&text(1)) > 7, "{}", text(1));
+}
+
+#[test]
 fn fact_longer_than_the_limit_replaces_no_other() {
     let facts = ["A1B2", &"x".repeat(101), "C3D4"].map(|value| Fact::new("code", value, FactSource::Caller));
     let mut folded = Folded::default();
