@@ -275,7 +275,7 @@ fn check(calls: &Calls, role: Role, contents: &mut Contents) -> Result<(), Refus
         return Err(Refusal::WrongRole { role, content: "contents of your own; add a summary with `add_summary`" });
     }
     if contents.iter().any(Content::is_blank) {
-        *contents = std::mem::take(contents).into_iter().filter(|content| !content.is_blank()).collect();
+        *contents = contents.take().into_iter().filter(|content| !content.is_blank()).collect();
     }
     if contents.is_empty() {
         return Err(Refusal::Blank);
