@@ -1,13 +1,17 @@
 //! Renames the tools, fields and ids of recordings, to show that no rule of the memory knows their domain.
 //!
 //! Each word of a name becomes an invented one, and each id gets another format. The words of callers and assistant
-//! stay, apart from ids.
+//! stay, apart from ids. The history stays about as long: invented words have the length of the others, and results keep
+//! the spaces of their JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
+use serde::Serialize;
 use serde_json::Value as Json;
+use serde_json::ser::{Formatter, Serializer};
 
 use crate::recording::{Item, Recording};
 
@@ -37,7 +41,7 @@ struct Names(BTreeMap<String, String>);
 impl Names {
     fn result(&mut self, text: &str) -> String {
         match serde_json::from_str::<Json>(text) {
-            Ok(value) if value.is_object() || value.is_array() => self.json(&value).to_string(),
+            Ok(value) if value.is_object() || value.is_array() => with_spaces(&self.json(&value)),
             _ => self.ids(text),
         }
     }
@@ -78,6 +82,29 @@ impl Names {
     }
 }
 
+/// Writes JSON with spaces, as in the recordings.
+fn with_spaces(value: &Json) -> String {
+    let mut written = Vec::new();
+    value.serialize(&mut Serializer::with_formatter(&mut written, Spaces)).unwrap();
+    String::from_utf8(written).unwrap()
+}
+
+struct Spaces;
+
+impl Formatter for Spaces {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        writer.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        writer.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
+
 /// Two words or more with a number, or letters and digits in one word.
 static ID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:[a-z]+(?:_[a-z]+)+_\d{3,}|[a-z]+_\d{4,}|[A-Z]{3}\d{3}|[A-Z0-9]{6})\b").unwrap()
@@ -97,6 +124,9 @@ fn other_format(id: &str) -> String {
     }
 }
 
+/// The shortest invented word. Of shorter ones there are too few.
+const SHORTEST: usize = 4;
+
 fn invented(word: &str) -> String {
     let mut rest = hash(word);
     let mut next = |letters: &str| {
@@ -104,7 +134,8 @@ fn invented(word: &str) -> String {
         rest /= letters.len() as u64;
         char::from(letter)
     };
-    (0..3).flat_map(|_| [next("bdfgklmnprstvz"), next("aeiou")]).collect()
+    let letters = ["bdfgklmnprstvz", "aeiou"].into_iter().cycle();
+    letters.take(word.len().max(SHORTEST)).map(|letters| next(letters)).collect()
 }
 
 /// FNV-1a.
