@@ -137,7 +137,7 @@ impl Conversation for Released {
 
     fn summarize(&mut self, summary: &str) {
         self.0.summarize(summary);
-        self.0.prune_logged(0);
+        self.0.prune_covered();
     }
 
     fn live(&self) -> usize {

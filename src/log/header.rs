@@ -137,7 +137,7 @@ impl CallHeader {
     }
 
     /// Returns true if the call has expired at `now_s`, in seconds since the Unix epoch. A held call does not expire.
-    pub fn has_expired(&self, now_s: i64) -> bool {
+    pub(crate) fn has_expired(&self, now_s: i64) -> bool {
         !self.is_held && self.expires_at_s.is_some_and(|at_s| at_s <= now_s)
     }
 

@@ -16,7 +16,8 @@ pub(crate) enum Prune {
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Removes the oldest messages from memory, system messages too, until about `keep` are left. Returns the number of
-    /// messages removed. A message that is not logged is lost; [`prune_logged`](Self::prune_logged) keeps it.
+    /// messages removed. A message that is not logged is lost; [`prune_logged`](Self::prune_logged) and
+    /// [`prune_covered`](Self::prune_covered) keep it.
     ///
     /// It cuts only where a summary could end: a tool call leaves together with its result, the window still begins
     /// with a user message, and the last turn stays. The last summary and the messages after it stay too, so a
@@ -32,8 +33,18 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.prune_only(keep, Prune::Anything)
     }
 
+    /// Removes the oldest messages that the last summary covers, up to the first whose newest revision is not
+    /// [acknowledged](Self::acknowledge), so that the log has all of them. Returns the number of messages removed: 0 before
+    /// the first summary.
+    ///
+    /// The window stays as it is, so a service may call this after each turn. A [`Conversation`](crate::conversation::Conversation)
+    /// with a log does it by itself.
+    pub fn prune_covered(&mut self) -> usize {
+        if self.last_summary().is_some() { self.prune_logged(0) } else { 0 }
+    }
+
     /// Removes the oldest messages as [`prune`](Self::prune) does, but only those whose newest revision is
-    /// [acknowledged](Self::acknowledge), so that the log has them.
+    /// [acknowledged](Self::acknowledge), so that the log has them. Without a summary, this shortens the window.
     pub fn prune_logged(&mut self, keep: usize) -> usize {
         self.prune_only(keep, Prune::Logged)
     }

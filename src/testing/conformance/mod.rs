@@ -44,8 +44,9 @@ use crate::log::CallLog;
 ///
 /// A backend returns its errors with [`LogError::backend`](crate::log::LogError::backend) and the
 /// [kind](crate::log::LogErrorKind) that the contract names. [`CallHeader::changed`](crate::log::CallHeader::changed),
-/// [`is_opened_as`](crate::log::CallHeader::is_opened_as), [`has_expired`](crate::log::CallHeader::has_expired) and
-/// [`CallQuery::page_of`](crate::log::CallQuery::page_of) implement the rules that all backends share.
+/// [`is_opened_as`](crate::log::CallHeader::is_opened_as) and [`CallQuery::page_of`](crate::log::CallQuery::page_of)
+/// implement the rules that all backends share. A call has expired once its
+/// [`expires_at_s`](crate::log::CallHeader::expires_at_s) is reached, unless it [is held](crate::log::CallHeader::is_held).
 ///
 /// The suite does not check the deadlines of a log, whether records survive the end of its process, or two processes at
 /// once.

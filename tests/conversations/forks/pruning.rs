@@ -99,12 +99,31 @@ fn pruning_does_not_empty_the_window() {
     assert_eq!(manager.prune(0), 0);
     assert_eq!(manager.messages().count(), 2);
     summarize(&mut manager, "S");
-    assert_eq!(manager.prune_logged(0), 2, "the log has what the summary covers");
+    assert_eq!(manager.prune_covered(), 2, "the log has what the summary covers");
     assert_eq!(list(&manager), ["summary: S"]);
     assert!(manager.to_string().contains("[released] 4 messages that left memory"));
     manager.add_assistant("are you there?").unwrap();
     manager.add_user("yes").unwrap();
     assert_eq!(list(&manager), ["summary: S", "user: ...", "assistant: are you there?", "user: yes"]);
+}
+
+#[test]
+fn only_covered_and_logged_messages_are_pruned_as_covered() {
+    let mut manager = call(3);
+    log_everything(&mut manager);
+    assert_eq!(manager.prune_covered(), 0, "no summary covers them");
+    let taken = manager.summarizing_keeping(1).unwrap();
+    manager.add_summary("S", &taken).unwrap();
+    let before = window(&manager);
+    assert_eq!((manager.prune_covered(), manager.prune_covered()), (4, 0));
+    assert_eq!(list(&manager), ["summary: S", "user: u2", "assistant: a2"]);
+    assert_eq!(window(&manager), before);
+
+    summarize(&mut manager, "all");
+    assert_eq!(manager.prune_covered(), 0, "the log does not have the first summary");
+    log_everything(&mut manager);
+    assert_eq!(manager.prune_covered(), 3);
+    assert_eq!(list(&manager), ["summary: all"]);
 }
 
 #[test]
@@ -210,7 +229,11 @@ proptest! {
         let mut world = World::new();
         for op in &ops {
             let before = world.clone();
-            let Done::Pruned(count) = world.apply(op) else { continue };
+            let done = world.apply(op);
+            let mut released = world.manager.clone();
+            released.prune_covered();
+            prop_assert_eq!(window(&released), window(&world.manager));
+            let Done::Pruned(count) = done else { continue };
             let was = before.manager.meta_messages();
             let is = &world.manager.meta_messages().to_vec();
             prop_assert_eq!(&was[count..], is);
