@@ -129,13 +129,13 @@ const SHORTEST: usize = 4;
 
 fn invented(word: &str) -> String {
     let mut rest = hash(word);
-    let mut next = |letters: &str| {
+    let next = |letters: &str| {
         let letter = letters.as_bytes()[(rest % letters.len() as u64) as usize];
         rest /= letters.len() as u64;
         char::from(letter)
     };
     let letters = ["bdfgklmnprstvz", "aeiou"].into_iter().cycle();
-    letters.take(word.len().max(SHORTEST)).map(|letters| next(letters)).collect()
+    letters.take(word.len().max(SHORTEST)).map(next).collect()
 }
 
 /// FNV-1a.
