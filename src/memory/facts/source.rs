@@ -154,7 +154,8 @@ impl Source {
     fn is_name(&self, tokens: &[Token<'_>], at: usize, has_nouns: bool) -> bool {
         let Some(token) = tokens.get(at) else { return false };
         let is_unknown = |token: &Token<'_>| {
-            token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str()) && !self.has_name(token)
+            let is_word = token.is_title() || WORDS.stopwords.contains(token.lower.as_str());
+            token.is_capitalised() && !is_word && !self.has_name(token)
         };
         let is_heading = tokens.iter().take_while(|token| !token.is_label).all(|token| !token.ends_clause)
             && tokens.iter().skip(at).take(4).any(|token| token.is_label);
@@ -214,9 +215,11 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
             let is_end = match c {
                 '\n' | ';' | '。' | '！' | '？' => true,
                 // A small letter follows an abbreviation.
-                '.' | '!' | '?' | '…' => rest.get(after..).is_some_and(|next| {
+                '.' | '!' | '?' | '…' => rest.split_at_checked(after).is_some_and(|(sentence, next)| {
                     let first = next.trim_start().chars().next();
-                    next.starts_with(char::is_whitespace) && !first.is_some_and(char::is_lowercase)
+                    next.starts_with(char::is_whitespace)
+                        && !first.is_some_and(char::is_lowercase)
+                        && !ends_with_title(sentence)
                 }),
                 _ => false,
             };
@@ -227,6 +230,12 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         rest = next;
         (!sentence.is_empty()).then_some(sentence)
     })
+}
+
+/// Returns whether a text ends with a title, or with initials after one, as in `with Mr. K.`.
+fn ends_with_title(text: &str) -> bool {
+    let words = tokens(text);
+    words.iter().rev().find(|word| !word.is_initial()).is_some_and(Token::is_title)
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl<M: Model> ModelSummarizer<M> {
                 );
             }
             if passes {
-                let text = kept.trim_end_matches(is_blank_char).into();
+                let text = kept.trim_matches(is_blank_char).into();
                 return Ok(Summary { text, usage, removed: all_removed });
             }
         }

@@ -21,6 +21,7 @@ fn faithful_sentence_stays() {
         "Der Flug am 24. Mai kostet 1.250,00 Euro. Sie hat hundertsechsundvierzig Dollar.",
         "She swapped it on the same dates. Same price on Friday's flight.",
         "The numbers are 0172554 and 7742290.",
+        "Ms. Li agreed. I spoke to Dr. M. Li. She flies on Friday.",
         "Il volo è il 24 maggio. The fee is thirty dollars, and the ID is known.",
     ] {
         assert_eq!(Source::new(CALL).checked(faithful), (faithful.to_owned(), Removed::default()));
@@ -44,6 +45,9 @@ fn sentence_with_an_invented_value_is_removed() {
         ("Her phone is 555-123-4568.", Kind::Number),
         ("She spoke with Bob.", Kind::Name),
         ("Anna Rossi called.", Kind::Name),
+        ("Mr. Bernstein agreed.", Kind::Name),
+        ("She spoke with Dr. K. Bernstein.", Kind::Name),
+        ("Sie sprach mit Prof. Bernstein.", Kind::Name),
         ("The booking is JFK_89.", Kind::Code),
         ("Write to mia.lo@example.com.", Kind::Code),
     ] {
