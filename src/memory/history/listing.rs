@@ -35,6 +35,8 @@ const RULES: [(&str, &str); 4] = [
 const LOOKUP_BYTES: usize = 900;
 /// The length of the fields of a lookup that would be longer, in bytes.
 const SHORT_LOOKUP_BYTES: usize = 280;
+/// What the latest lookup of a tool gains, so that many lookups of one tool do not push out those of another.
+const LATEST_OF_ITS_TOOL: usize = 2;
 /// The length of a name in the cost of a lookup's field. With the real length, other names would keep other fields.
 const NAME: usize = 8;
 /// The age of the oldest act. Its fields cost a quarter more than those of the newest.
@@ -175,7 +177,7 @@ impl ToolHistory {
             used.arguments().values().for_each(|(_, value)| *users.entry(value).or_default() += 1);
         }
         let mut ranked: Vec<(usize, usize)> = Vec::new();
-        let mut seen = HashSet::new();
+        let (mut seen, mut tools) = (HashSet::new(), HashSet::new());
         let count = self.covered(listing).last().map_or(1, |(last, _)| last + 1);
         for (index, used) in self.covered(listing).rev().take_while(|(index, _)| *index >= latest) {
             let asked = (used.tool(), used.arguments().values().map(|(_, value)| value).collect::<Vec<_>>());
@@ -184,7 +186,8 @@ impl ToolHistory {
                 continue;
             }
             let times: u32 = used.outcome().values().filter_map(|(_, value)| users.get(value)).sum();
-            ranked.push((index * 8 / count + (times as usize).min(6), index));
+            let latest = if tools.insert(used.tool()) { LATEST_OF_ITS_TOOL } else { 0 };
+            ranked.push((index * 8 / count + (times as usize).min(6) + latest, index));
         }
         ranked.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
         ranked.into_iter().map(|(_, index)| index).collect()

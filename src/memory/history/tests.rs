@@ -186,6 +186,24 @@ proptest! {
 }
 
 #[test]
+fn lookups_of_one_tool_do_not_push_out_that_of_another() {
+    let mut history = ToolHistory::default();
+    let ids: Vec<String> = (1..7).map(|number| format!("AB{number}")).collect();
+    let customer = ToolCall::new("c", "find", Value::map([("name", "Mia")]).unwrap()).unwrap();
+    add_answered(&mut history, &customer, Ok(&json!({ "orders": ids }).to_string()));
+    for id in &ids {
+        let made = ToolCall::new(id.clone(), "look", Value::map([("order", id.as_str())]).unwrap()).unwrap();
+        add_answered(&mut history, &made, Ok(&json!({ "by": "Mia", "note": id.repeat(20) }).to_string()));
+    }
+    let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| true };
+    let mut lines = history.list_acts(&listing, 1_000, 1_000);
+    history.list_lookups(&listing, &mut lines, 300);
+    let text = lines.text().unwrap();
+    let listed = |tool: &str| text.lines().filter(|line| line.contains(tool)).count();
+    assert_eq!((listed(" find "), listed(" look ")), (1, 1), "{text}");
+}
+
+#[test]
 fn repeated_lookup_replaces_the_earlier_one() {
     let mut history = ToolHistory::default();
     for (number, seats) in [("c1", "4 seats"), ("c2", "2 seats")] {
