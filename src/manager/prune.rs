@@ -8,6 +8,8 @@ use crate::message::{MessageWrapper, Role};
 /// The messages that may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prune {
+    /// Of the logged messages, those that the last summary covers.
+    Covered,
     /// Messages whose newest revision is acknowledged, so that the log has them.
     Logged,
     /// Any message. A message that is not logged is lost.
@@ -40,7 +42,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// The window stays as it is, so a service may call this after each turn. A [`Conversation`](crate::conversation::Conversation)
     /// with a log does it by itself.
     pub fn prune_covered(&mut self) -> usize {
-        if self.last_summary().is_some() { self.prune_logged(0) } else { 0 }
+        self.prune_only(0, Prune::Covered)
     }
 
     /// Removes the oldest messages as [`prune`](Self::prune) does, but only those whose newest revision is
@@ -73,11 +75,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut limit = end.saturating_sub(keep);
         if self.last_summary().is_some() {
             limit = limit.min(self.window_start() - 1);
+        } else if which == Prune::Covered {
+            return None;
         } else {
             let last_turn = self.cuts().into_iter().rfind(|cut| cut.turns > 0).map_or(first, |cut| cut.place);
             limit = limit.min(last_turn);
         }
-        if which == Prune::Logged {
+        if which != Prune::Anything {
             limit = limit.min(self.first_not_logged());
         }
         self.cut_between(first, limit)

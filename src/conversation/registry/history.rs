@@ -65,9 +65,7 @@ impl History {
     /// Returns the number of messages to keep and which of the others may leave now, if any may.
     pub fn prunable(&self, manager: &Manager, needed: Needed, releases: bool) -> Option<HistoryLimit> {
         let limited = self.limited(manager, needed);
-        // The log has the messages that are released, and a summary covers them.
-        let released = (releases && manager.last_summary().is_some())
-            .then_some(HistoryLimit { messages: needed.newest, which: Prune::Logged });
+        let released = releases.then_some(HistoryLimit { messages: needed.newest, which: Prune::Covered });
         let prunable = |limit: &HistoryLimit| manager.prunable(limit.messages, limit.which).is_some();
         released.filter(prunable).or(limited.filter(prunable))
     }
@@ -134,11 +132,8 @@ impl History {
         let mut limit = self.limit?;
         limit.messages = limit.messages.max(needed.newest);
         if needed.by_call {
-            // Without a summary, the window has all messages.
-            manager.last_summary()?;
-            limit.which = Prune::Logged;
-        }
-        if self.is_logged {
+            limit.which = Prune::Covered;
+        } else if self.is_logged {
             limit.which = Prune::Logged;
         }
         (manager.all().len() > limit.messages).then_some(limit)

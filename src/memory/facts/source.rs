@@ -11,7 +11,7 @@ mod value;
 use std::collections::HashSet;
 
 use super::language::WORDS;
-use super::tokens::{Token, is_digits, tokens};
+use super::tokens::{Token, ends_with_title, is_digits, tokens};
 use removed::Kind;
 pub(crate) use removed::Removed;
 pub(crate) use value::{Moment, moment};
@@ -153,17 +153,14 @@ impl Source {
 
     fn is_name(&self, tokens: &[Token<'_>], at: usize, has_nouns: bool) -> bool {
         let Some(token) = tokens.get(at) else { return false };
-        let is_unknown = |token: &Token<'_>| {
-            let is_word = token.is_title() || WORDS.stopwords.contains(token.lower.as_str());
-            token.is_capitalised() && !is_word && !self.has_name(token)
-        };
+        let is_capital = |token: &Token<'_>| token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str());
+        let is_unknown = |token: &Token<'_>| is_capital(token) && !token.is_title() && !self.has_name(token);
         let is_heading = tokens.iter().take_while(|token| !token.is_label).all(|token| !token.ends_clause)
             && tokens.iter().skip(at).take(4).any(|token| token.is_label);
         let is_beside = |at: Option<usize>, is: &dyn Fn(&Token<'_>) -> bool| {
             at.and_then(|at| tokens.get(at)).is_some_and(|token| !token.is_label && is(token))
         };
         let (before, after) = (at.checked_sub(1), at.checked_add(1));
-        let is_capital = |token: &Token<'_>| token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str());
         let has_name = if has_nouns {
             is_beside(before, &is_unknown) || is_beside(after, &is_unknown)
         } else {
@@ -219,7 +216,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
                     let first = next.trim_start().chars().next();
                     next.starts_with(char::is_whitespace)
                         && !first.is_some_and(char::is_lowercase)
-                        && !ends_with_title(sentence)
+                        && !ends_with_title(&tokens(sentence))
                 }),
                 _ => false,
             };
@@ -230,12 +227,6 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         rest = next;
         (!sentence.is_empty()).then_some(sentence)
     })
-}
-
-/// Returns whether a text ends with a title, or with initials after one, as in `with Mr. K.`.
-fn ends_with_title(text: &str) -> bool {
-    let words = tokens(text);
-    words.iter().rev().find(|word| !word.is_initial()).is_some_and(Token::is_title)
 }
 
 #[cfg(test)]

@@ -73,13 +73,20 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 
 /// Notes that no sentence begins with the last word, if it continues a name: "Dr. Wu", "Mr. K. P. Jones".
 fn continue_name(found: &mut [Token<'_>]) {
-    let [before @ .., short, last] = found else { return };
-    let follows_title =
-        before.last().is_some_and(|token| !token.ends_clause && (token.is_title() || token.is_initial()));
-    let is_short = short.is_title() || (short.is_initial() && follows_title);
+    let [before @ .., last] = found else { return };
+    let is_short = ends_with_title(before);
+    let Some(short) = before.last_mut() else { return };
     if is_short && (last.is_capitalised() || last.is_initial()) {
         (short.ends_clause, last.is_first) = (false, false);
     }
+}
+
+/// Returns whether the last word is a title, or an initial after one: a dot after it ends no sentence.
+pub(super) fn ends_with_title(words: &[Token<'_>]) -> bool {
+    let [before @ .., short] = words else { return false };
+    let follows_title =
+        before.last().is_some_and(|token| !token.ends_clause && (token.is_title() || token.is_initial()));
+    short.is_title() || (short.is_initial() && follows_title)
 }
 
 /// Notes that no sentence ends after the day in `24. Mai` and `24. bis 26. Mai`.

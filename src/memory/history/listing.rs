@@ -186,8 +186,8 @@ impl ToolHistory {
                 continue;
             }
             let times: u32 = used.outcome().values().filter_map(|(_, value)| users.get(value)).sum();
-            let latest = if tools.insert(used.tool()) { LATEST_OF_ITS_TOOL } else { 0 };
-            ranked.push((index * 8 / count + (times as usize).min(6) + latest, index));
+            let gain = if tools.insert(used.tool()) { LATEST_OF_ITS_TOOL } else { 0 };
+            ranked.push((index * 8 / count + (times as usize).min(6) + gain, index));
         }
         ranked.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
         ranked.into_iter().map(|(_, index)| index).collect()

@@ -48,6 +48,7 @@ fn sentence_with_an_invented_value_is_removed() {
         ("Mr. Bernstein agreed.", Kind::Name),
         ("She spoke with Dr. K. Bernstein.", Kind::Name),
         ("Sie sprach mit Prof. Bernstein.", Kind::Name),
+        ("Elle a appelé M. Bernstein.", Kind::Name),
         ("The booking is JFK_89.", Kind::Code),
         ("Write to mia.lo@example.com.", Kind::Code),
     ] {
