@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use super::ToolState;
-use super::line::{Cost, Fields, Shown};
+use super::line::{Fields, Shown};
 use super::word::{atom, is_id, is_id_of, is_identifier};
 use crate::manager::without_bytes;
 use crate::message::{Content, ResultContent, ToolCall, ToolCallId, ToolName, ToolResult};
@@ -192,9 +192,9 @@ impl ToolUse {
     }
 
     /// Returns what the fields of the arguments and of the result cost, given the values in `known`, and adds their
-    /// values to `known`. `name` returns the length of a name.
-    pub(super) fn costs(&self, known: &mut HashSet<String>, age: usize, name: impl Fn(&str) -> usize) -> Costs {
-        Costs { arguments: self.arguments.costs(known, age, &name), outcome: self.outcome.costs(known, age, &name) }
+    /// values to `known`.
+    pub(super) fn costs(&self, known: &mut HashSet<String>, age: usize) -> Costs {
+        Costs { arguments: self.arguments.costs(known, age), outcome: self.outcome.costs(known, age) }
     }
 
     /// Iterates over the names of the fields of the arguments and of the result.
@@ -224,19 +224,19 @@ impl ToolUse {
 /// The cost of writing the fields of a call.
 #[derive(Default)]
 pub(super) struct Costs {
-    arguments: Vec<Cost>,
-    outcome: Vec<Cost>,
+    arguments: Vec<usize>,
+    outcome: Vec<usize>,
 }
 
 impl Costs {
-    /// Iterates over the costs of all fields.
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
-        self.arguments.iter().chain(&self.outcome).map(|cost| cost.cost)
+    /// Returns whether a field of the result costs at most `most`.
+    pub fn has_outcome(&self, most: usize) -> bool {
+        self.outcome.iter().any(|cost| *cost <= most)
     }
 
-    /// Returns the highest cost such that all fields up to it fit into `room` bytes.
-    pub fn affordable(&self, room: usize) -> usize {
-        Cost::affordable(&[self.arguments.as_slice(), self.outcome.as_slice()].concat(), room)
+    /// Iterates over the costs of all fields.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        self.arguments.iter().chain(&self.outcome).copied()
     }
 }
 

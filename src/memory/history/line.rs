@@ -4,13 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value as Json;
 
-use super::word::{LONGEST, atom, information, initials, is_named_ids, size};
+use super::word::{LONGEST, NAME, atom, information, initials, is_named_ids, nominal_length, size};
 
 /// The maximum number of values that a call or a result keeps, and the maximum length of all, in bytes.
 const MOST: usize = 400;
 const MOST_BYTES: usize = 12_000;
-/// The maximum length of arguments or results in a line, in bytes.
-const LINE: usize = 1_000;
 /// The length from which a field costs twice its length, in bytes.
 const LENGTH: usize = 100;
 /// The maximum number of ids in a list that a line always has.
@@ -19,8 +17,6 @@ const FEW: usize = 4;
 const OLD: usize = 200;
 /// The factor by which a field without new information costs more.
 const KNOWN: usize = 8;
-/// A cost above that of every field that a line can hold.
-pub(super) const NO_LIMIT: usize = usize::MAX - 1;
 
 /// The fields that earlier lines have.
 #[derive(Debug, Clone, Default)]
@@ -64,32 +60,6 @@ impl Shown {
             None if is_taken(name) && !is_repeated && !self.last.contains_key(name) => format!("\"{name}\""),
             None => atom(name),
         }
-    }
-}
-
-/// The cost of writing a field.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
-    pub cost: usize,
-    /// In bytes, with its name.
-    length: usize,
-}
-
-impl Cost {
-    /// Returns the highest cost such that all fields up to it fit into `room` bytes.
-    pub fn affordable(costs: &[Self], room: usize) -> usize {
-        let mut ranked = costs.to_vec();
-        ranked.sort_unstable_by_key(|cost| cost.cost);
-        let mut left = room;
-        let mut most = 0;
-        for next in ranked.chunk_by(|a, b| a.cost == b.cost) {
-            let length = next.iter().map(|cost| cost.length).sum();
-            let (Some(rest), Some(first)) = (left.checked_sub(length), next.first()) else {
-                break;
-            };
-            (left, most) = (rest, first.cost);
-        }
-        most
     }
 }
 
@@ -151,7 +121,7 @@ impl Fields {
     /// Writes the fields whose cost is at most `most`, except those whose key last had the same values, and notes them
     /// in `shown`. A field is always written if `keeps` [keeps](Self::kept) its values. If a field is left out because of
     /// its cost, the text ends with `…`.
-    pub fn write(&self, most: usize, costs: &[Cost], shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
+    pub fn write(&self, most: usize, costs: &[usize], shown: &mut Shown, keeps: impl Fn(&str, &str) -> bool) -> String {
         let mut words: Vec<String> = Vec::new();
         let mut is_cut = false;
         for ((name, field), cost) in self.names().zip(&self.0).zip(costs) {
@@ -160,7 +130,7 @@ impl Fields {
             if !is_kept && shown.last.get(&name) == Some(&joined) {
                 continue;
             }
-            if !is_kept && cost.cost > most {
+            if !is_kept && *cost > most {
                 is_cut = true;
                 continue;
             }
@@ -173,20 +143,16 @@ impl Fields {
     }
 
     /// Returns the cost of each field, and adds its values to `known`. The cost grows with the length and with `age`,
-    /// and falls with the information that `known` lacks. `name` returns the length of a name. A long list costs more
-    /// than its length, and a field that exceeds a line is never written.
-    pub fn costs(&self, known: &mut HashSet<String>, age: usize, name: impl Fn(&str) -> usize) -> Vec<Cost> {
-        let cost = |(key, field): (String, &Field)| {
-            let length = name(&key) + field.joined().len() + 2;
+    /// and falls with the information that `known` lacks. A long list costs more than its length.
+    pub fn costs(&self, known: &mut HashSet<String>, age: usize) -> Vec<usize> {
+        let cost = |field: &Field| {
+            let length = NAME + field.nominal_length() + 1;
             let is_new = |value: &&String| known.insert(size(value).to_owned());
             let says: usize = field.values.iter().filter(is_new).map(|value| information(value)).sum();
             let cost = length * (LENGTH + length) * (OLD + age);
-            Cost { cost: cost.checked_div(says).unwrap_or(cost * KNOWN), length }
+            cost.checked_div(says).unwrap_or(cost * KNOWN)
         };
-        let mut costs: Vec<Cost> = self.names().zip(&self.0).map(cost).collect();
-        let longest = Cost::affordable(&costs, LINE);
-        costs.iter_mut().filter(|cost| cost.cost > longest).for_each(|cost| cost.cost = usize::MAX);
-        costs
+        self.0.iter().map(cost).collect()
     }
 
     /// Iterates over the last keys of the fields, with the key before it if another field has the same.
@@ -254,11 +220,20 @@ impl Field {
         (self.values.len() == 1 || is_list) && self.values.iter().all(|value| keeps(self.key(), value))
     }
 
-    /// Writes the values. Equal ones are written once.
+    /// Writes the values.
     fn joined(&self) -> String {
+        self.written().map(|value| atom(value)).collect::<Vec<_>>().join("|")
+    }
+
+    /// Returns the length of the values in the cost of the field, in bytes.
+    fn nominal_length(&self) -> usize {
+        self.written().map(|value| nominal_length(value) + 1).sum()
+    }
+
+    /// Iterates over the values. Equal ones are written once.
+    fn written(&self) -> impl Iterator<Item = &String> {
         let is_one = self.values.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
-        let values = self.values.iter().take(if is_one { 1 } else { MOST });
-        values.map(|value| atom(value)).collect::<Vec<_>>().join("|")
+        self.values.iter().take(if is_one { 1 } else { MOST })
     }
 }
 
@@ -269,7 +244,7 @@ mod tests {
 
     fn written(json: &str) -> String {
         let fields = Fields::of(&serde_json::from_str(json).unwrap());
-        fields.write(NO_LIMIT, &fields.costs(&mut HashSet::new(), 0, str::len), &mut Shown::default(), |_, _| false)
+        fields.write(usize::MAX, &fields.costs(&mut HashSet::new(), 0), &mut Shown::default(), |_, _| false)
     }
 
     #[test]
@@ -295,13 +270,12 @@ mod tests {
     #[test]
     fn shown_fields_are_left_out_unless_kept() {
         let fields = Fields::of(&serde_json::json!({"id": "X1", "price": 30}));
-        let costs = fields.costs(&mut HashSet::new(), 0, str::len);
+        let costs = fields.costs(&mut HashSet::new(), 0);
         let mut shown = Shown::default();
-        assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, _| false), "id=X1 price=30");
-        assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, _| false), "");
-        assert_eq!(fields.write(NO_LIMIT, &costs, &mut shown, |_, value| value == "X1"), "id=X1");
-        let short = Cost::affordable(&costs, 7);
-        assert_eq!(fields.write(short, &costs, &mut Shown::default(), |_, _| false), "id=X1 …");
+        assert_eq!(fields.write(usize::MAX, &costs, &mut shown, |_, _| false), "id=X1 price=30");
+        assert_eq!(fields.write(usize::MAX, &costs, &mut shown, |_, _| false), "");
+        assert_eq!(fields.write(usize::MAX, &costs, &mut shown, |_, value| value == "X1"), "id=X1");
+        assert_eq!(fields.write(costs[0], &costs, &mut Shown::default(), |_, _| false), "id=X1 …");
     }
 
     #[test]
@@ -309,7 +283,7 @@ mod tests {
         let arguments = r##"{"order_id": "#W17", "store_id": "Store 209", "bill": "INV/2026/17", "item_ids": ["4202497723"],
             "seat_ids": ["A1", "A2"], "sizes": ["XL", "XS"], "paid": "yes", "day": "2026-05-20", "price": 30}"##;
         let fields = Fields::of(&serde_json::from_str(arguments).unwrap());
-        let costs = fields.costs(&mut HashSet::new(), 0, str::len);
+        let costs = fields.costs(&mut HashSet::new(), 0);
         let mut shown = Shown::default();
         let expected =
             r##"bill=INV/2026/17 item_ids=4202497723 order_id="#W17" seat_ids=A1|A2 store_id="Store 209" …"##;
@@ -320,21 +294,26 @@ mod tests {
     #[test]
     fn ids_cost_less_than_words_of_the_same_length() {
         let fields = Fields::of(&serde_json::json!({"a": ["MFRB94", "HSR97W"], "b": ["London", "Madrid"]}));
-        let costs = fields.costs(&mut HashSet::new(), 0, str::len);
+        let costs = fields.costs(&mut HashSet::new(), 0);
         let mut shown = Shown::default();
-        let room = Cost::affordable(&costs, 20);
-        assert_eq!(fields.write(room, &costs, &mut shown, |_, _| false), "a=MFRB94|HSR97W …");
+        assert!(costs[0] < costs[1], "{costs:?}");
+        assert_eq!(fields.write(costs[0], &costs, &mut shown, |_, _| false), "a=MFRB94|HSR97W …");
+    }
+
+    #[test]
+    fn cost_of_an_id_does_not_depend_on_its_format() {
+        let costs = |id: &str| Fields::of(&serde_json::json!({"id": id})).costs(&mut HashSet::new(), 0);
+        assert_eq!(costs("MFRB94"), costs("certificate_7504069"));
     }
 
     #[test]
     fn field_that_says_nothing_new_or_is_long_costs_more() {
-        let known = &mut HashSet::from(["30".to_owned()]);
+        let known = || HashSet::from(["30".to_owned()]);
         let list: Vec<usize> = (100..500).collect();
         let fields = Fields::of(&serde_json::json!({"a": -30, "b": 31, "c": "2024-05-20T10:00", "d": list}));
-        let costs: Vec<usize> = fields.costs(known, 0, str::len).iter().map(|cost| cost.cost).collect();
-        assert!(costs[1] < costs[0] && costs[2] < costs[0] && costs[3] == usize::MAX, "{costs:?}");
-        let aged: Vec<usize> =
-            fields.costs(&mut HashSet::from(["30".to_owned()]), OLD, str::len).iter().map(|cost| cost.cost).collect();
+        let costs = fields.costs(&mut known(), 0);
+        assert!(costs[1] < costs[0] && costs[2] < costs[0] && costs[2] < costs[3], "{costs:?}");
+        let aged = fields.costs(&mut known(), OLD);
         assert!(aged[1] > costs[1], "{aged:?}");
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::entry::{Costs, ToolUse};
-use super::line::{NO_LIMIT, Shown};
+use super::line::Shown;
 use super::reads::reads;
-use super::word::{atom, initials};
+use super::word::atom;
 use super::{ToolHistory, ToolState};
 use crate::memory::facts::{Moment, holds, moment};
 use crate::message::{ToolCallId, ToolName};
@@ -31,14 +31,12 @@ const RULES: [(&str, &str); 4] = [
     (" notRun", "- \"notRun\": it did nothing."),
     (" callerKnows=false", "- \"callerKnows=false\": the caller does not know the outcome yet."),
 ];
-/// The maximum length of a lookup's line, in bytes.
-const LOOKUP_BYTES: usize = 900;
-/// The length of the fields of a lookup that would be longer, in bytes.
-const SHORT_LOOKUP_BYTES: usize = 280;
 /// What the latest lookup of a tool gains, so that many lookups of one tool do not push out those of another.
-const LATEST_OF_ITS_TOOL: usize = 2;
-/// The length of a name in the cost of a lookup's field. With the real length, other names would keep other fields.
-const NAME: usize = 8;
+const LATEST_OF_ITS_TOOL: usize = 4;
+/// The maximum number of lookups that are listed.
+const MOST_LOOKUPS: usize = 32;
+/// The age that each rank adds to a lookup. The fields of the one after the first cost half as much again.
+const RANK: usize = 100;
 /// The age of the oldest act. Its fields cost a quarter more than those of the newest.
 const OLDEST: usize = 50;
 
@@ -90,10 +88,6 @@ impl ToolHistory {
         }
         let repeated: HashSet<String> =
             counts.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
-        let name = |name: &str| match initials(name).filter(|_| repeated.contains(name)) {
-            Some(short) => short.len(),
-            None => name.len(),
-        };
         // The shortest lines have the ids. Of equal values, the newest one is the most useful.
         let mut known: HashSet<String> =
             listed.iter().flat_map(|(_, used)| used.identifiers().map(str::to_owned)).collect();
@@ -101,7 +95,7 @@ impl ToolHistory {
         let mut costs: Vec<Costs> = newest_first
             .map(|(place, (index, used))| match self.is_old(*index, used) {
                 true => Costs::default(),
-                false => used.costs(&mut known, OLDEST * place / listed.len(), name),
+                false => used.costs(&mut known, OLDEST * place / listed.len()),
             })
             .collect();
         costs.reverse();
@@ -120,36 +114,35 @@ impl ToolHistory {
             }
             lines
         };
-        let mut limits: Vec<usize> = costs.iter().flat_map(Costs::iter).filter(|cost| *cost <= NO_LIMIT).collect();
-        limits.sort_unstable();
-        limits.dedup();
-        let fitting = limits.partition_point(|cost| write(*cost).len() <= room);
-        let limit = fitting.checked_sub(1).and_then(|last| limits.get(last)).copied().unwrap_or_default();
-        let lines = write(limit);
+        let limit = highest(costs.iter().flat_map(Costs::iter), |limit| write(limit).len() <= room);
+        let lines = write(limit.unwrap_or_default());
         if lines.len() <= most { lines } else { fold(&listed, &is_shown) }
     }
 
-    /// Adds the lookups that fit into `room` bytes, first those whose results were used most and latest.
+    /// Adds the fields of lookups that fit into `room` bytes, first those with the most information for their length and
+    /// rank.
     pub fn list_lookups(&self, listing: &Listing<'_>, lines: &mut Lines, room: usize) {
-        let mut left = room.saturating_sub(SHORT_NAMES.len() - lines.short_names().len());
-        for index in self.ranked_lookups(listing) {
-            let Some(used) = self.uses.get(index) else { continue };
-            let costs = used.costs(&mut lines.shown.values.clone(), 0, |_| NAME);
-            let write = |most: usize| {
-                let mut shown = lines.shown.clone();
-                (used.line(index + 1, most, &costs, &mut shown), shown)
-            };
-            let whole = write(NO_LIMIT);
-            let is_short = whole.0.len() < left.min(LOOKUP_BYTES);
-            let (line, shown) = if is_short { whole } else { write(costs.affordable(SHORT_LOOKUP_BYTES)) };
-            let says_nothing = !line.contains(" -> ");
-            if says_nothing || line.len() >= left {
-                continue;
-            }
-            left -= line.len() + 1;
-            lines.shown = shown;
-            lines.preamble = PREAMBLE;
-            lines.lookups.push(line);
+        let room = room.saturating_sub(SHORT_NAMES.len() - lines.short_names().len());
+        let mut known = lines.shown.values.clone();
+        let ranked = self.ranked_lookups(listing).into_iter().take(MOST_LOOKUPS).enumerate();
+        let lookups: Vec<(usize, &ToolUse, Costs)> = ranked
+            .filter_map(|(rank, index)| {
+                let used = self.uses.get(index)?;
+                Some((index, used, used.costs(&mut known, RANK * rank)))
+            })
+            .collect();
+        let write = |most: usize| {
+            let mut shown = lines.shown.clone();
+            let said = lookups.iter().filter(|(_, _, costs)| costs.has_outcome(most));
+            let written: Vec<String> =
+                said.map(|(index, used, costs)| used.line(index + 1, most, costs, &mut shown)).collect();
+            (written, shown)
+        };
+        let fits = |most: usize| write(most).0.iter().map(|line| line.len() + 1).sum::<usize>() <= room;
+        let Some(most) = highest(lookups.iter().flat_map(|(_, _, costs)| costs.iter()), fits) else { return };
+        let (written, shown) = write(most);
+        if !written.is_empty() {
+            (lines.lookups, lines.shown, lines.preamble) = (written, shown, PREAMBLE);
         }
     }
 
@@ -245,6 +238,15 @@ impl Lines {
         let preamble = self.preamble.trim_end().to_owned() + self.short_names();
         Some(std::iter::once(preamble.as_str()).chain(rules).chain(self.all()).collect::<Vec<_>>().join("\n"))
     }
+}
+
+/// Returns the highest cost at which the lines fit.
+fn highest(costs: impl Iterator<Item = usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut costs: Vec<usize> = costs.collect();
+    costs.sort_unstable();
+    costs.dedup();
+    let fitting = costs.partition_point(|cost| fits(*cost));
+    fitting.checked_sub(1).and_then(|last| costs.get(last)).copied()
 }
 
 /// Writes the calls in their shortest form. Calls of one tool with one outcome share a line if the caller knows the

@@ -204,6 +204,22 @@ fn lookups_of_one_tool_do_not_push_out_that_of_another() {
 }
 
 #[test]
+fn short_room_has_the_ids_of_many_lookups_rather_than_all_fields_of_one() {
+    let mut history = ToolHistory::default();
+    for order in ["AB1", "AB2", "AB3"] {
+        let made = ToolCall::new(order, "look", Value::map([("order", order)]).unwrap()).unwrap();
+        let result =
+            json!({ "parcel": format!("DHL-7700{order}"), "note": order.repeat(30), "left_at": "a neighbour" });
+        add_answered(&mut history, &made, Ok(&result.to_string()));
+    }
+    let listing = Listing { is_visible: &|_| false, is_news: &|_| false, has_states: true, is_read_only: &|_| true };
+    let mut lines = history.list_acts(&listing, 1_000, 1_000);
+    history.list_lookups(&listing, &mut lines, 260);
+    let parcels = ["DHL-7700AB1", "DHL-7700AB2", "DHL-7700AB3"];
+    assert!(parcels.iter().all(|parcel| lines.holds(parcel)), "{:?}", lines.text());
+}
+
+#[test]
 fn repeated_lookup_replaces_the_earlier_one() {
     let mut history = ToolHistory::default();
     for (number, seats) in [("c1", "4 seats"), ("c2", "2 seats")] {

@@ -34,6 +34,15 @@ pub(super) fn atom(value: &str) -> String {
     format!("\"{}\"", one_line(value, LONGEST))
 }
 
+/// The length of a name or an id in the cost of a field. With the real lengths, other names and other formats of ids would
+/// keep other fields.
+pub(super) const NAME: usize = 8;
+
+/// Returns the length of a value in the cost of its field, in bytes.
+pub(super) fn nominal_length(value: &str) -> usize {
+    if is_code(value) { NAME } else { atom(value).len() }
+}
+
 /// The maximum length of an id, in bytes.
 const LONGEST_ID: usize = 40;
 
@@ -68,7 +77,12 @@ pub(super) fn is_named_ids(key: &str) -> bool {
 /// Returns how much a new value says: 1, and 1 more for each 12 bytes. An id, which later calls need as it is, says more
 /// than other words.
 pub(super) fn information(value: &str) -> usize {
-    if is_id(value) && is_mixed(value) { 3 } else { 1 + value.len() / 12 }
+    if is_code(value) { 3 } else { 1 + value.len() / 12 }
+}
+
+/// Returns whether a value is an id with letters and digits.
+fn is_code(value: &str) -> bool {
+    is_id(value) && is_mixed(value)
 }
 
 /// Returns whether a value has letters and digits.
