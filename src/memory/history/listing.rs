@@ -125,12 +125,8 @@ impl ToolHistory {
         let room = room.saturating_sub(SHORT_NAMES.len() - lines.short_names().len());
         let mut known = lines.shown.values.clone();
         let ranked = self.ranked_lookups(listing).into_iter().take(MOST_LOOKUPS).enumerate();
-        let lookups: Vec<(usize, &ToolUse, Costs)> = ranked
-            .filter_map(|(rank, index)| {
-                let used = self.uses.get(index)?;
-                Some((index, used, used.costs(&mut known, RANK * rank)))
-            })
-            .collect();
+        let lookups: Vec<(usize, &ToolUse, Costs)> =
+            ranked.map(|(rank, (index, used))| (index, used, used.costs(&mut known, RANK * rank))).collect();
         let write = |most: usize| {
             let mut shown = lines.shown.clone();
             let said = lookups.iter().filter(|(_, _, costs)| costs.has_outcome(most));
@@ -162,14 +158,14 @@ impl ToolHistory {
 
     /// Returns the lookups that the window does not show, the most useful first. Of equal lookups, only the newest is
     /// returned.
-    fn ranked_lookups(&self, listing: &Listing<'_>) -> Vec<usize> {
+    fn ranked_lookups(&self, listing: &Listing<'_>) -> Vec<(usize, &ToolUse)> {
         // The number of calls with a value among their arguments.
         let mut users: HashMap<&str, u32> = HashMap::new();
         let latest = self.latest();
         for (_, used) in self.covered(listing).filter(|(index, _)| *index >= latest) {
             used.arguments().values().for_each(|(_, value)| *users.entry(value).or_default() += 1);
         }
-        let mut ranked: Vec<(usize, usize)> = Vec::new();
+        let mut ranked: Vec<(usize, (usize, &ToolUse))> = Vec::new();
         let (mut seen, mut tools) = (HashSet::new(), HashSet::new());
         let count = self.covered(listing).last().map_or(1, |(last, _)| last + 1);
         for (index, used) in self.covered(listing).rev().take_while(|(index, _)| *index >= latest) {
@@ -180,10 +176,10 @@ impl ToolHistory {
             }
             let times: u32 = used.outcome().values().filter_map(|(_, value)| users.get(value)).sum();
             let gain = if tools.insert(used.tool()) { LATEST_OF_ITS_TOOL } else { 0 };
-            ranked.push((index * 8 / count + (times as usize).min(6) + gain, index));
+            ranked.push((index * 8 / count + (times as usize).min(6) + gain, (index, used)));
         }
-        ranked.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
-        ranked.into_iter().map(|(_, index)| index).collect()
+        ranked.sort_unstable_by_key(|(rank, (index, _))| std::cmp::Reverse((*rank, *index)));
+        ranked.into_iter().map(|(_, lookup)| lookup).collect()
     }
 }
 
