@@ -4,6 +4,7 @@
 
 mod mails;
 mod numbers;
+mod persons;
 mod phrases;
 
 use std::collections::{HashMap, HashSet};
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 
 pub(super) use mails::MailWords;
 use numbers::{numbered, values};
+pub(super) use persons::PersonWords;
 use phrases::phrase;
 pub(super) use phrases::{Phrases, after, begins_with, ranges, without};
 
@@ -72,6 +74,8 @@ pub(super) struct Words {
     elided: HashSet<&'static str>,
     /// Words for the signs in an e-mail address, for each language, because "at" and "point" are one in no language.
     pub mails: Vec<MailWords>,
+    /// Words around a person's name, for each language.
+    pub persons: Vec<PersonWords>,
     /// Words that mean yes or no, and those that mean no.
     replies: HashSet<&'static str>,
     pub refusals: HashSet<&'static str>,
@@ -261,6 +265,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         closings: phrases("closings"),
         farewells: phrases("farewells"),
         mails: FILES.iter().map(|file| MailWords::of(file)).collect(),
+        persons: FILES.iter().map(|file| PersonWords::of(file)).collect(),
         acronyms: set("acronyms"),
         values: values(),
         repeats: numbered("repeats", &[2, 3]).into_iter().collect(),

@@ -1,9 +1,10 @@
 //! [`Source`]: the values of a text, against which another text is checked.
 //!
 //! The check ignores values in which faithful summaries differ: counts up to 12 without a unit, the first word of a
-//! sentence unless a name follows, single capitalized words in languages that capitalize all nouns, and a year that the
-//! source omits. A sum or a product is accepted together with its terms.
+//! sentence and single words in languages that capitalize all nouns, unless the words around show that it is a name
+//! ([`names`]), and a year that the source omits. A sum or a product is accepted together with its terms.
 
+mod names;
 mod read;
 mod removed;
 mod value;
@@ -12,6 +13,7 @@ use std::collections::HashSet;
 
 use super::language::WORDS;
 use super::tokens::{Token, ends_with_title, is_digits, tokens};
+use names::Names;
 use removed::Kind;
 pub(crate) use removed::Removed;
 pub(crate) use value::{Moment, moment};
@@ -44,11 +46,13 @@ impl Source {
     /// Returns the text without the sentences that hold a value which the source lacks, and the number of these
     /// sentences.
     pub fn checked(&self, text: &str) -> (String, Removed) {
-        let has_nouns = WORDS.capitalises_nouns(tokens(text).iter().map(|token| token.lower.as_str()));
+        let found: Vec<&str> = sentences(text).collect();
+        let words: Vec<_> = found.iter().map(|sentence| tokens(sentence)).collect();
+        let names = Names::of(&words, self);
         let mut kept = String::new();
         let mut removed = Removed::default();
-        for sentence in sentences(text) {
-            match self.lacks(&tokens(sentence), has_nouns) {
+        for (sentence, words) in found.iter().zip(&words) {
+            match self.lacks(words, &names) {
                 None => kept.push_str(sentence),
                 Some(kind) => removed.count(kind),
             }
@@ -57,7 +61,7 @@ impl Source {
     }
 
     /// Returns the kind of the first value that the source lacks.
-    fn lacks(&self, tokens: &[Token<'_>], has_nouns: bool) -> Option<Kind> {
+    fn lacks(&self, tokens: &[Token<'_>], names: &Names) -> Option<Kind> {
         let mut at = 0;
         let mut terms = Vec::new();
         let mut totals = Vec::new();
@@ -71,7 +75,7 @@ impl Source {
                 continue;
             };
             let has = match &found {
-                Value::Name => !self.is_name(tokens, at, has_nouns) || self.has_name(token),
+                Value::Name => self.has_name(token) || !names.has(tokens, at, self),
                 Value::Number { key, .. } => {
                     let has = self.has(&found, token);
                     let number = key.parse::<f64>().unwrap_or_default();
@@ -149,33 +153,6 @@ impl Source {
         let length = tokens.iter().skip(at).take_while(is_piece).count();
         let code: String = tokens.iter().skip(at).take(length).map(|token| token.lower.as_str()).collect();
         (length > 1 && (self.codes.contains(&code) || self.is_spelled(&code))).then_some(length)
-    }
-
-    fn is_name(&self, tokens: &[Token<'_>], at: usize, has_nouns: bool) -> bool {
-        let Some(token) = tokens.get(at) else { return false };
-        let is_capital = |token: &Token<'_>| token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str());
-        let is_unknown = |token: &Token<'_>| is_capital(token) && !token.is_title() && !self.has_name(token);
-        let is_heading = tokens.iter().take_while(|token| !token.is_label).all(|token| !token.ends_clause)
-            && tokens.iter().skip(at).take(4).any(|token| token.is_label);
-        let is_beside = |at: Option<usize>, is: &dyn Fn(&Token<'_>) -> bool| {
-            at.and_then(|at| tokens.get(at)).is_some_and(|token| !token.is_label && is(token))
-        };
-        let (before, after) = (at.checked_sub(1), at.checked_add(1));
-        let has_name = if has_nouns {
-            is_beside(before, &is_unknown) || is_beside(after, &is_unknown)
-        } else {
-            !token.is_first || (!token.ends_clause && is_beside(after, &is_capital))
-        };
-        is_unknown(token) && has_name && !is_heading
-    }
-
-    fn has_name(&self, token: &Token<'_>) -> bool {
-        let has = |word: &str| {
-            let one = ["'s", "’s", "es", "s", "'", "’"].iter().filter_map(|end| word.strip_suffix(end));
-            let mut forms = one.chain([word]);
-            forms.any(|form| self.words.contains(form) || self.words.contains(&format!("{form}s")))
-        };
-        has(&token.lower) || parts(&token.lower).all(has) || self.is_spelled(&token.lower)
     }
 }
 

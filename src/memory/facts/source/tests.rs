@@ -23,6 +23,10 @@ fn faithful_sentence_stays() {
         "The numbers are 0172554 and 7742290.",
         "Ms. Li agreed. I spoke to Dr. M. Li. She flies on Friday.",
         "Il volo è il 24 maggio. The fee is thirty dollars, and the ID is known.",
+        "Customer wants a window seat. Finally agreed. Refund requested. Caller: Satisfied with that.",
+        "Seat confirmed. It's paid. Tomorrow's plan is open. Reservation requested by phone. Mia agreed.",
+        "Anfangs wollte die Anruferin warten. Gepäck möchte sie nicht. Danach bat sie um einen Preis.",
+        "Cliente chiede il prezzo. Rimborso confermato il 24 maggio. Luego pidió una mesa. Remboursement demandé.",
     ] {
         assert_eq!(Source::new(CALL).checked(faithful), (faithful.to_owned(), Removed::default()));
     }
@@ -49,6 +53,20 @@ fn sentence_with_an_invented_value_is_removed() {
         ("She spoke with Dr. K. Bernstein.", Kind::Name),
         ("Sie sprach mit Prof. Bernstein.", Kind::Name),
         ("Elle a appelé M. Bernstein.", Kind::Name),
+        ("Bernstein agreed.", Kind::Name),
+        ("Bernstein also confirmed the booking.", Kind::Name),
+        ("Bernstein has already requested that.", Kind::Name),
+        ("Bernstein doesn't want a window seat.", Kind::Name),
+        ("Bernstein is her husband.", Kind::Name),
+        ("Bernstein's flight is on Friday.", Kind::Name),
+        ("Bernstein, who called, agreed.", Kind::Name),
+        ("Bernstein and Mia waited.", Kind::Name),
+        ("Passenger: Bernstein.", Kind::Name),
+        ("Bernstein möchte die Buchung.", Kind::Name),
+        ("Bernstein ha confermato il volo.", Kind::Name),
+        ("Bernstein le pidió el precio.", Kind::Name),
+        ("Bernstein a refusé.", Kind::Name),
+        ("Bernstein não quer pagar.", Kind::Name),
         ("The booking is JFK_89.", Kind::Code),
         ("Write to mia.lo@example.com.", Kind::Code),
     ] {
@@ -57,6 +75,12 @@ fn sentence_with_an_invented_value_is_removed() {
         expected.count(kind);
         assert_eq!((kept.as_str(), removed), ("The caller is Mia. She waits.", expected), "{invented}");
     }
+}
+
+#[test]
+fn name_that_is_removed_once_is_removed_everywhere() {
+    let (kept, removed) = Source::new(CALL).checked("Bernstein at the window. She met Bernstein. She waits.");
+    assert_eq!((kept.as_str(), removed.all()), (" She waits.", 2));
 }
 
 proptest::proptest! {

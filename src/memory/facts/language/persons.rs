@@ -1,0 +1,94 @@
+//! [`PersonWords`]: the words that show that the first word of a sentence is a person's name.
+
+use std::collections::HashSet;
+
+use super::entries_of;
+use super::phrases::{Phrases, begins_with, phrase};
+
+/// The words around a person's name, in one language.
+pub(in crate::memory::facts) struct PersonWords {
+    /// Words for people, and for their names: "caller", "wife", "name".
+    people: HashSet<&'static str>,
+    /// Other words before a verb at the beginning of a sentence: "finally".
+    openings: HashSet<&'static str>,
+    /// Verbs of which only a person is the subject: "wants", "asked".
+    verbs: Phrases,
+    /// Verbs whose form is also a participle or a noun, unless an object follows: "Mia confirmed the booking", "Booking
+    /// confirmed".
+    verbs_before_objects: HashSet<&'static str>,
+    /// Words with which an object begins: "the", "her".
+    objects: HashSet<&'static str>,
+    /// Words between the name and the verb: "will", "also".
+    helpers: HashSet<&'static str>,
+    /// Words for "has" before a participle, the participles, and words that make a passive of them: "been".
+    have: HashSet<&'static str>,
+    participles: HashSet<&'static str>,
+    passives: HashSet<&'static str>,
+    /// Words for "is".
+    be: HashSet<&'static str>,
+    /// Words after a name and a comma: "who".
+    relatives: HashSet<&'static str>,
+    /// Subjects after the verb, in languages where the object can be first.
+    subjects: Phrases,
+}
+
+impl PersonWords {
+    pub(super) fn of(file: &'static str) -> Self {
+        let list = |name| entries_of(file, name).flat_map(|list| list.split(", "));
+        let set = |name| list(name).collect();
+        let phrases = |name| list(name).map(phrase).collect();
+        Self {
+            people: set("people"),
+            openings: set("openings"),
+            verbs: phrases("person verbs"),
+            verbs_before_objects: set("verbs before objects"),
+            objects: set("objects"),
+            helpers: set("helpers"),
+            have: set("have"),
+            participles: set("participles"),
+            passives: set("passives"),
+            be: set("be"),
+            relatives: set("relatives"),
+            subjects: phrases("subjects"),
+        }
+    }
+
+    /// Returns whether a word is one for people.
+    pub fn is_people(&self, word: &str) -> bool {
+        self.people.contains(word)
+    }
+
+    /// Returns whether a word at the beginning of a sentence is no name whatever follows.
+    pub fn is_no_name(&self, word: &str) -> bool {
+        self.is_people(word) || self.openings.contains(word)
+    }
+
+    /// Returns whether a word continues a sentence after a name and a comma.
+    pub fn is_relative(&self, word: &str) -> bool {
+        self.relatives.contains(word)
+    }
+
+    /// Returns whether only a person can be the subject of a clause, of which these are the words after the first.
+    pub fn follow_a_name(&self, clause: &[&str]) -> bool {
+        let helpers = clause.iter().take_while(|word| self.helpers.contains(*word)).count();
+        let rest = clause.get(helpers..).unwrap_or_default();
+        let [verb, after @ ..] = rest else { return false };
+        let has_object =
+            || after.first().is_some_and(|word| self.objects.contains(word) || word.starts_with(char::is_numeric));
+        if let Some(length) = begins_with(&self.verbs, rest) {
+            rest.get(length..).is_some_and(|after| begins_with(&self.subjects, after).is_none())
+        } else if self.verbs_before_objects.contains(verb) {
+            has_object()
+        } else if self.have.contains(verb) {
+            after.iter().take_while(|word| !self.passives.contains(*word)).any(|word| self.is_participle(word))
+        } else {
+            self.be.contains(verb) && has_object() && after.iter().take(4).any(|word| self.is_people(word))
+        }
+    }
+
+    fn is_participle(&self, word: &str) -> bool {
+        self.participles.contains(word)
+            || self.verbs_before_objects.contains(word)
+            || begins_with(&self.verbs, &[word]).is_some()
+    }
+}
