@@ -45,7 +45,7 @@ impl Names {
         let is_pair = || {
             is_beside(after, &|token| is_and(token)) && is_beside(at.checked_add(2), &|token| token.is_capitalised())
         };
-        let is_name = || {
+        let is_proper = || {
             if self.has_nouns {
                 is_beside(before, &is_unknown) || is_beside(after, &is_unknown)
             } else {
@@ -53,7 +53,7 @@ impl Names {
                 !token.is_first || has_next() || is_possessive(token)
             }
         };
-        let is_name = || is_name() || self.unknown.contains(owner(&token.lower)) || is_person(tokens, at);
+        let is_name = || is_proper() || self.unknown.contains(owner(&token.lower)) || is_person(tokens, at);
         is_unknown(token) && !is_heading && is_name()
     }
 }
