@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::entries_of;
 use super::phrases::{Phrases, begins_with, phrase};
+use super::{WORDS, entries_of};
 
 /// The words around a person's name, in one language.
 pub(in crate::memory::facts) struct PersonWords {
@@ -20,7 +20,7 @@ pub(in crate::memory::facts) struct PersonWords {
     objects: HashSet<&'static str>,
     /// Words between the name and the verb: "will", "also".
     helpers: HashSet<&'static str>,
-    /// Words for "has" before a participle, the participles, and words that make a passive of them: "been".
+    /// Words for "has" before an object or a participle, the participles, and words that make a passive of them: "been".
     have: HashSet<&'static str>,
     participles: HashSet<&'static str>,
     passives: HashSet<&'static str>,
@@ -73,14 +73,15 @@ impl PersonWords {
         let helpers = clause.iter().take_while(|word| self.helpers.contains(*word)).count();
         let rest = clause.get(helpers..).unwrap_or_default();
         let [verb, after @ ..] = rest else { return false };
-        let has_object =
-            || after.first().is_some_and(|word| self.objects.contains(word) || word.starts_with(char::is_numeric));
+        let is_number = |word: &str| word.starts_with(char::is_numeric) || WORDS.is_number(word);
+        let has_object = || after.first().is_some_and(|word| self.objects.contains(word) || is_number(word));
         if let Some(length) = begins_with(&self.verbs, rest) {
             rest.get(length..).is_some_and(|after| begins_with(&self.subjects, after).is_none())
         } else if self.verbs_before_objects.contains(verb) {
             has_object()
         } else if self.have.contains(verb) {
-            after.iter().take_while(|word| !self.passives.contains(*word)).any(|word| self.is_participle(word))
+            let active = || after.iter().take_while(|word| !self.passives.contains(*word));
+            has_object() || active().any(|word| self.is_participle(word))
         } else {
             self.be.contains(verb) && has_object() && after.iter().take(4).any(|word| self.is_people(word))
         }

@@ -2,7 +2,8 @@
 //!
 //! The first word of a sentence is capitalized anyway. It counts as a name if another name follows ("Anna Rossi", "Anna
 //! and Mia"), if the summary has it as a name elsewhere, or if the words around it are those around a person: "Anna
-//! wants", "Anna's", "Passenger: Anna". "Anna has two bags" shows none, because "Room has two beds" is a sentence too.
+//! wants", "Anna has a", "Anna's", "Passenger: Anna". "Anna is late" shows none, because "Breakfast is late" is a
+//! sentence too.
 
 use std::collections::HashSet;
 

@@ -58,6 +58,8 @@ fn sentence_with_an_invented_value_is_removed() {
         ("Bernstein has already requested that.", Kind::Name),
         ("Bernstein doesn't want a window seat.", Kind::Name),
         ("Bernstein is her husband.", Kind::Name),
+        ("Bernstein has two bags.", Kind::Name),
+        ("Bernstein will bring a friend.", Kind::Name),
         ("Bernstein's flight is on Friday.", Kind::Name),
         ("Bernstein, who called, agreed.", Kind::Name),
         ("Bernstein and Mia waited.", Kind::Name),
