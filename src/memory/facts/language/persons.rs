@@ -7,6 +7,8 @@ use super::{WORDS, entries_of};
 
 /// The words around a person's name, in one language.
 pub(in crate::memory::facts) struct PersonWords {
+    /// Whether the language capitalizes all nouns.
+    pub has_nouns: bool,
     /// Words for people, and for their names: "caller", "wife", "name".
     people: HashSet<&'static str>,
     /// Other words before a verb at the beginning of a sentence: "finally".
@@ -38,6 +40,7 @@ impl PersonWords {
         let set = |name| list(name).collect();
         let phrases = |name| list(name).map(phrase).collect();
         Self {
+            has_nouns: list("noun language").next().is_some(),
             people: set("people"),
             openings: set("openings"),
             verbs: phrases("person verbs"),
@@ -72,18 +75,22 @@ impl PersonWords {
     pub fn follow_a_name(&self, clause: &[&str]) -> bool {
         let helpers = clause.iter().take_while(|word| self.helpers.contains(*word)).count();
         let rest = clause.get(helpers..).unwrap_or_default();
-        let [verb, after @ ..] = rest else { return false };
+        let verbs = begins_with(&self.verbs, rest);
+        let Some(([verb], after)) = rest.split_at_checked(1) else { return false };
         let is_number = |word: &str| word.starts_with(char::is_numeric) || WORDS.is_number(word);
         let has_object = || after.first().is_some_and(|word| self.objects.contains(word) || is_number(word));
-        if let Some(length) = begins_with(&self.verbs, rest) {
-            rest.get(length..).is_some_and(|after| begins_with(&self.subjects, after).is_none())
+        let is_person = || after.iter().take(4).any(|word| self.is_people(word));
+        if begins_with(&self.subjects, rest.get(verbs.unwrap_or(1)..).unwrap_or_default()).is_some() {
+            false
+        } else if verbs.is_some() {
+            true
         } else if self.verbs_before_objects.contains(verb) {
             has_object()
         } else if self.have.contains(verb) {
             let active = || after.iter().take_while(|word| !self.passives.contains(*word));
             has_object() || active().any(|word| self.is_participle(word))
         } else {
-            self.be.contains(verb) && has_object() && after.iter().take(4).any(|word| self.is_people(word))
+            self.be.contains(verb) && has_object() && is_person()
         }
     }
 

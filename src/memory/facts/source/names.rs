@@ -54,26 +54,27 @@ impl Names {
                 !token.is_first || has_next() || is_possessive(token)
             }
         };
-        let is_name = || is_proper() || self.unknown.contains(owner(&token.lower)) || is_person(tokens, at);
+        let is_name = || is_proper() || self.unknown.contains(owner(&token.lower)) || self.is_person(tokens, at);
         is_unknown(token) && !is_heading && is_name()
     }
-}
 
-/// Returns whether a word at the beginning of a sentence is a name, because of the words around it.
-fn is_person(tokens: &[Token<'_>], at: usize) -> bool {
-    let Some(token) = tokens.get(at).filter(|token| token.is_first && is_open(token)) else { return false };
-    let label = at.checked_sub(1).and_then(|at| tokens.get(at)).filter(|token| token.is_label);
-    let rest = tokens.get(at + 1..).unwrap_or_default();
-    WORDS.persons.iter().any(|words| {
-        if token.ends_clause {
-            label.is_some_and(|label| words.is_people(&label.lower))
-                || rest.first().is_some_and(|next| words.is_relative(&next.lower))
-        } else {
-            let end = rest.iter().position(|token| token.ends_clause).map_or(rest.len(), |last| last + 1);
-            let clause: Vec<&str> = rest.iter().take(end).map(|token| token.lower.as_str()).collect();
-            words.follow_a_name(&clause)
-        }
-    })
+    /// Returns whether a word at the beginning of a sentence is a name, because of the words around it.
+    fn is_person(&self, tokens: &[Token<'_>], at: usize) -> bool {
+        let Some(token) = tokens.get(at).filter(|token| token.is_first && is_open(token)) else { return false };
+        let label = at.checked_sub(1).and_then(|at| tokens.get(at)).filter(|token| token.is_label);
+        let rest = tokens.get(at + 1..).unwrap_or_default();
+        let mut languages = WORDS.persons.iter().filter(|words| words.has_nouns == self.has_nouns);
+        languages.any(|words| {
+            if token.ends_clause {
+                label.is_some_and(|label| words.is_people(&label.lower))
+                    || rest.first().is_some_and(|next| words.is_relative(&next.lower))
+            } else {
+                let end = rest.iter().position(|token| token.ends_clause).map_or(rest.len(), |last| last + 1);
+                let clause: Vec<&str> = rest.iter().take(end).map(|token| token.lower.as_str()).collect();
+                words.follow_a_name(&clause)
+            }
+        })
+    }
 }
 
 /// Returns whether a word with a possessive ending can be a name, as "Mia's" can and "Tomorrow's" cannot.

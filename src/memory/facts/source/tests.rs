@@ -25,7 +25,8 @@ fn faithful_sentence_stays() {
         "Il volo è il 24 maggio. The fee is thirty dollars, and the ID is known.",
         "Customer wants a window seat. Finally agreed. Refund requested. Caller: Satisfied with that.",
         "Seat confirmed. It's paid. Tomorrow's plan is open. Reservation requested by phone. Mia agreed.",
-        "Anfangs wollte die Anruferin warten. Gepäck möchte sie nicht. Danach bat sie um einen Preis.",
+        "Anfangs wollte die Anruferin warten. Gepäck möchte sie nicht. Frühstück hat die Kundin abgelehnt.",
+        "Payment will follow. Policy says that. Two tickets were requested. Wants a seat.",
         "Cliente chiede il prezzo. Rimborso confermato il 24 maggio. Luego pidió una mesa. Remboursement demandé.",
     ] {
         assert_eq!(Source::new(CALL).checked(faithful), (faithful.to_owned(), Removed::default()));
@@ -64,8 +65,9 @@ fn sentence_with_an_invented_value_is_removed() {
         ("Bernstein, who called, agreed.", Kind::Name),
         ("Bernstein and Mia waited.", Kind::Name),
         ("Passenger: Bernstein.", Kind::Name),
-        ("Bernstein möchte die Buchung.", Kind::Name),
+        ("Bernstein möchte die Buchung, und das ist nicht alles.", Kind::Name),
         ("Bernstein ha confermato il volo.", Kind::Name),
+        ("Bernstein ha bisogno di un posto.", Kind::Name),
         ("Bernstein le pidió el precio.", Kind::Name),
         ("Bernstein a refusé.", Kind::Name),
         ("Bernstein não quer pagar.", Kind::Name),
