@@ -211,8 +211,13 @@ fn entries_of(file: &'static str, name: &str) -> impl Iterator<Item = &'static s
     file.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
+/// Iterates over the words or phrases of a list in a file.
+fn list_of(file: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
+    entries_of(file, name).flat_map(|list| list.split(", "))
+}
+
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let lists = |name: &'static str| entries(name).flat_map(|list| list.split(", ")).collect::<Vec<_>>();
+    let lists = |name: &'static str| FILES.iter().flat_map(|file| list_of(file, name)).collect::<Vec<_>>();
     let set = |name| lists(name).into_iter().collect();
     let phrases = |name| lists(name).into_iter().map(phrase).collect();
     Words {

@@ -1,6 +1,6 @@
 //! [`MailWords`]: the words for the signs in a dictated e-mail address.
 
-use super::entries_of;
+use super::list_of;
 use super::phrases::{Phrases, begins_with, phrase};
 
 /// The phrases for the signs in an e-mail address, in one language.
@@ -13,7 +13,7 @@ pub(in crate::memory::facts) struct MailWords {
 
 impl MailWords {
     pub(super) fn of(file: &'static str) -> Self {
-        let phrases = |name| entries_of(file, name).flat_map(|list| list.split(", ")).map(phrase).collect();
+        let phrases = |name| list_of(file, name).map(phrase).collect();
         Self { at: phrases("at signs"), dots: phrases("dots"), signs: phrases("signs") }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::phrases::{Phrases, begins_with, phrase};
-use super::{WORDS, entries_of};
+use super::{WORDS, list_of};
 
 /// The words around a person's name, in one language.
 pub(in crate::memory::facts) struct PersonWords {
@@ -36,11 +36,10 @@ pub(in crate::memory::facts) struct PersonWords {
 
 impl PersonWords {
     pub(super) fn of(file: &'static str) -> Self {
-        let list = |name| entries_of(file, name).flat_map(|list| list.split(", "));
-        let set = |name| list(name).collect();
-        let phrases = |name| list(name).map(phrase).collect();
+        let set = |name| list_of(file, name).collect();
+        let phrases = |name| list_of(file, name).map(phrase).collect();
         Self {
-            has_nouns: list("noun language").next().is_some(),
+            has_nouns: list_of(file, "noun language").next().is_some(),
             people: set("people"),
             openings: set("openings"),
             verbs: phrases("person verbs"),

@@ -63,14 +63,14 @@ impl Names {
         let Some(token) = tokens.get(at).filter(|token| token.is_first && is_open(token)) else { return false };
         let label = at.checked_sub(1).and_then(|at| tokens.get(at)).filter(|token| token.is_label);
         let rest = tokens.get(at + 1..).unwrap_or_default();
+        let end = rest.iter().position(|token| token.ends_clause).map_or(rest.len(), |last| last + 1);
+        let clause: Vec<&str> = rest.iter().take(end).map(|token| token.lower.as_str()).collect();
         let mut languages = WORDS.persons.iter().filter(|words| words.has_nouns == self.has_nouns);
         languages.any(|words| {
             if token.ends_clause {
                 label.is_some_and(|label| words.is_people(&label.lower))
-                    || rest.first().is_some_and(|next| words.is_relative(&next.lower))
+                    || clause.first().is_some_and(|next| words.is_relative(next))
             } else {
-                let end = rest.iter().position(|token| token.ends_clause).map_or(rest.len(), |last| last + 1);
-                let clause: Vec<&str> = rest.iter().take(end).map(|token| token.lower.as_str()).collect();
                 words.follow_a_name(&clause)
             }
         })

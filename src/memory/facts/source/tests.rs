@@ -61,6 +61,7 @@ fn sentence_with_an_invented_value_is_removed() {
         ("Bernstein is her husband.", Kind::Name),
         ("Bernstein has two bags.", Kind::Name),
         ("Bernstein will bring a friend.", Kind::Name),
+        ("Bernstein would like a seat.", Kind::Name),
         ("Bernstein's flight is on Friday.", Kind::Name),
         ("Bernstein, who called, agreed.", Kind::Name),
         ("Bernstein and Mia waited.", Kind::Name),
