@@ -2,17 +2,17 @@
 //!
 //! The language of a call is unknown, and callers change it, so the words of all languages count.
 
+mod common;
 mod mails;
 mod numbers;
-mod persons;
 mod phrases;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+pub(super) use common::CommonWords;
 pub(super) use mails::MailWords;
 use numbers::{numbered, values};
-pub(super) use persons::PersonWords;
 use phrases::phrase;
 pub(super) use phrases::{Phrases, after, begins_with, ranges, without};
 
@@ -30,6 +30,9 @@ pub(super) struct Words {
     pub numbers: HashSet<&'static str>,
     pub months: HashSet<&'static str>,
     pub days: HashSet<&'static str>,
+    /// The months and the days of the week of each language, in order.
+    full_months: Vec<Vec<&'static str>>,
+    weekdays: Vec<Vec<&'static str>>,
     /// Phrases around a day of the week, that say which one it is: "next", "next week", "in the morning".
     pub before_days: Phrases,
     pub after_days: Phrases,
@@ -58,6 +61,9 @@ pub(super) struct Words {
     /// Phrases before the hour, the word for hours, and phrases after it: "quarter to", "o'clock", "et demie".
     pub before_hours: Phrases,
     pub hours: HashSet<&'static str>,
+    /// Words for a half and a quarter of an hour.
+    pub half_hours: HashSet<&'static str>,
+    pub quarter_hours: HashSet<&'static str>,
     /// Phrases before an hour that has no word after it: "at nine".
     pub at_hours: Phrases,
     pub after_hours: Phrases,
@@ -74,8 +80,6 @@ pub(super) struct Words {
     elided: HashSet<&'static str>,
     /// Words for the signs in an e-mail address, for each language, because "at" and "point" are one in no language.
     pub mails: Vec<MailWords>,
-    /// Words around a person's name, for each language.
-    pub persons: Vec<PersonWords>,
     /// Words that mean yes or no, and those that mean no.
     replies: HashSet<&'static str>,
     pub refusals: HashSet<&'static str>,
@@ -100,16 +104,14 @@ pub(super) struct Words {
     pub articles: HashSet<&'static str>,
     /// The ends of words for streets in these languages.
     pub street_ends: HashSet<&'static str>,
-    /// Words before a value that is not the right one, and those after it, before the right one: "not the eighth but the
-    /// ninth".
+    /// Words before a wrong value, and those between it and the right one: "not the eighth but the ninth".
     pub negations: HashSet<&'static str>,
     pub contrasts: HashSet<&'static str>,
     /// Words that begin a condition, or a question that suggests something.
     pub conditions: HashSet<&'static str>,
     /// Words that add another value: "not on Monday and Tuesday".
     pub conjunctions: HashSet<&'static str>,
-    /// Words before the first value of a range, with the word between the two: "between ... and". The first one may be
-    /// missing.
+    /// Words before the first value of a range, if any, with the word between the two: "between ... and".
     ranges: Vec<(Option<&'static str>, &'static str)>,
     /// Words with which an open question begins, and those before a value that name no slot.
     pub questions: HashSet<&'static str>,
@@ -188,13 +190,13 @@ impl Words {
         let word = word.trim_end_matches("-feira");
         let is_short = word.chars().count() == 3 && !self.stopwords.contains(word);
         let is_day = |day: &str| day == word || (is_short && day.starts_with(word));
-        entries("days").find_map(|list| list.split(", ").take(7).position(is_day))
+        self.weekdays.iter().find_map(|days| days.iter().position(|day| is_day(day)))
     }
 
     /// Returns the month that a word means, in full or abbreviated, from 1 to 12.
     pub fn month(&self, word: &str) -> Option<usize> {
-        let full = |lists: &str| lists.split(", ").take(12).position(|month| month.starts_with(word));
-        self.months.contains(word).then(|| entries("months").find_map(full)).flatten().map(|at| at + 1)
+        let full = |months: &[&str]| months.iter().position(|month| month.starts_with(word)).map(|at| at + 1);
+        self.months.contains(word).then(|| self.full_months.iter().find_map(|months| full(months))).flatten()
     }
 
     /// Returns whether the words are of a language that capitalizes all nouns.
@@ -224,6 +226,8 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         numbers: set("numbers"),
         months: set("months"),
         days: set("days"),
+        full_months: FILES.iter().map(|file| list_of(file, "months").take(12).collect()).collect(),
+        weekdays: FILES.iter().map(|file| list_of(file, "days").take(7).collect()).collect(),
         before_days: phrases("before days"),
         after_days: phrases("after days"),
         after_dates: phrases("after dates"),
@@ -256,6 +260,8 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         links: set("links"),
         before_hours: phrases("before hours"),
         hours: set("hours"),
+        half_hours: set("half hours"),
+        quarter_hours: set("quarter hours"),
         at_hours: phrases("at hours"),
         after_hours: phrases("after hours"),
         particles: set("particles"),
@@ -270,7 +276,6 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         closings: phrases("closings"),
         farewells: phrases("farewells"),
         mails: FILES.iter().map(|file| MailWords::of(file)).collect(),
-        persons: FILES.iter().map(|file| PersonWords::of(file)).collect(),
         acronyms: set("acronyms"),
         values: values(),
         repeats: numbered("repeats", &[2, 3]).into_iter().collect(),

@@ -1,23 +1,26 @@
 //! [`Source`]: the values of a text, against which another text is checked.
 //!
-//! The check ignores values in which faithful summaries differ: counts up to 12 without a unit, the first word of a
-//! sentence and single words in languages that capitalize all nouns, unless the words around show that it is a name
-//! ([`names`]), and a year that the source omits. A sum or a product is accepted together with its terms.
+//! The check ignores values in which faithful summaries differ: counts up to 12 without a unit, common words where all
+//! words are capitalized ([`names`]), and a year that the source omits. A sum or a product is accepted together with its
+//! terms. What was said in words is read in each way that it can be meant ([`spoken`]).
 
 mod names;
 mod read;
 mod removed;
+mod spoken;
 mod value;
+mod worded;
 
 use std::collections::HashSet;
 
-use super::language::WORDS;
+use super::language::{CommonWords, WORDS};
 use super::tokens::{Token, ends_with_title, is_digits, tokens};
 use names::Names;
 use removed::Kind;
 pub(crate) use removed::Removed;
 pub(crate) use value::{Moment, moment};
-use value::{Value, key, numbers, value};
+use value::{Value, key, short_date, value};
+use worded::numbers;
 
 /// The values that a summary may hold: those of the words that it covers.
 #[derive(Default)]
@@ -35,12 +38,18 @@ pub(crate) struct Source {
     times: HashSet<u32>,
     /// Codes and numbers that were said in pieces, joined.
     spelled: Vec<String>,
+    /// The letters and digits of texts in which the signs of an e-mail address may have been said.
+    mails: Vec<String>,
+    /// The digits of all numbers, joined: a long number may have been said in several messages.
+    digits: String,
 }
 
 /// The greatest count that the check ignores.
 const SMALL: u32 = 12;
 /// The minimum length at which a part of a spelled code counts.
 const PART: usize = 4;
+/// The minimum number of digits that may have been said in several messages.
+const LONG: usize = 5;
 
 impl Source {
     /// Returns the text without the sentences that hold a value which the source lacks, and the number of these
@@ -116,14 +125,19 @@ impl Source {
             Value::Time(times) => times.iter().any(|time| self.times.contains(time)),
             Value::Number { key, is_plain, is_amount } => {
                 let is_small = *is_plain && key.parse().is_ok_and(|count: u32| count <= SMALL);
+                let is_long = || key.len() >= LONG && self.digits.contains(key);
                 let is_piece = || self.pieces.contains(key) || self.codes.contains(key) || self.is_spelled(key);
-                is_small || self.numbers.contains(key) || (!is_amount && is_piece())
+                let is_day = || short_date(token.text).is_some_and(|day| self.days.contains(&day));
+                is_small || self.numbers.contains(key) || (!is_amount && (is_piece() || is_long() || is_day()))
             }
             Value::Words(parts) => numbers(parts).iter().all(|number| {
                 let is_vague = *number <= SMALL || matches!(number, 100 | 1_000);
                 is_vague || self.numbers.contains(&number.to_string()) || self.pieces.contains(&number.to_string())
             }),
-            Value::Mail(text) => self.codes.contains(text),
+            Value::Mail(text) => {
+                let plain: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+                self.codes.contains(text) || self.mails.iter().any(|said| said.contains(&plain))
+            }
             Value::Code(code) => {
                 let is_word = !token.has_digit() && parts(&token.lower).all(|part| self.words.contains(part));
                 let is_known = WORDS.acronyms.contains(token.lower.as_str());
@@ -138,9 +152,14 @@ impl Source {
         let is_part = |part: &str| {
             let is_number = is_digits(part);
             (is_number && (self.numbers.contains(&key(part)) || self.pieces.contains(&key(part))))
-                || (!part.contains(char::is_numeric) && part.len() > 2 && self.words.contains(&part.to_lowercase()))
+                || (!part.contains(char::is_numeric) && part.len() > 2 && self.has_word(&part.to_lowercase()))
         };
         !token.text.contains('_') && parts(token.text).count() > 1 && parts(token.text).all(is_part)
+    }
+
+    /// Returns whether the source has a word, or any language has it as a common one.
+    fn has_word(&self, word: &str) -> bool {
+        self.words.contains(word) || CommonWords::is_common(word)
     }
 
     fn is_spelled(&self, code: &str) -> bool {
@@ -180,6 +199,13 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
 }
 
+/// Returns whether a text ends with the day of a date that goes on: "am 24. Mai".
+fn is_within_date(text: &str, next: &str) -> bool {
+    let day = text.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
+    let next = tokens(next.split_whitespace().next().unwrap_or_default());
+    day.is_some_and(|day| day.len() <= 2 && is_digits(day)) && next.first().and_then(value::named_month).is_some()
+}
+
 /// Splits a text after each sentence, semicolon and line. The pieces joined are the text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -194,6 +220,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
                     next.starts_with(char::is_whitespace)
                         && !first.is_some_and(char::is_lowercase)
                         && !ends_with_title(&tokens(sentence))
+                        && !is_within_date(sentence, next)
                 }),
                 _ => false,
             };
@@ -210,3 +237,5 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 mod recorded_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod written_tests;

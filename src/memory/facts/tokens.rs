@@ -120,7 +120,7 @@ pub(super) fn is_digits(text: &str) -> bool {
 
 /// Returns the number of an ordinal, such as `24th`.
 pub(super) fn ordinal(word: &str) -> Option<&str> {
-    let number = ["st", "nd", "rd", "th", "º", "ª"].iter().find_map(|end| word.strip_suffix(end))?;
+    let number = ["st", "nd", "rd", "th", "er", "º", "ª"].iter().find_map(|end| word.strip_suffix(end))?;
     number.ends_with(|c: char| c.is_numeric()).then_some(number)
 }
 
@@ -159,7 +159,7 @@ impl<'a> Token<'a> {
         let letters = self.text.chars().filter(|c| c.is_alphabetic()).count();
         let is_joined = letters > 0 && (self.has_digit() || self.text.contains('_'));
         let is_ordinal = self.text.starts_with(|c: char| c.is_ascii_digit())
-            && ["st", "nd", "rd", "th", "am", "pm", "h"].iter().any(|end| self.lower.ends_with(end))
+            && ["st", "nd", "rd", "th", "er", "am", "pm", "h"].iter().any(|end| self.lower.ends_with(end))
             && letters <= 2;
         let capitals = self.text.chars().all(|c| c.is_uppercase() || c.is_numeric() || c == '-') && letters >= 2;
         (is_joined && !is_ordinal) || capitals

@@ -1,19 +1,20 @@
 //! [`Names`]: which capitalized words of a summary are names.
 //!
-//! The first word of a sentence is capitalized anyway. It counts as a name if another name follows ("Anna Rossi", "Anna
-//! and Mia"), if the summary has it as a name elsewhere, or if the words around it are those around a person: "Anna
-//! wants", "Anna has a", "Anna's", "Passenger: Anna". "Anna is late" shows none, because "Breakfast is late" is a
-//! sentence too.
+//! Where a capital shows nothing, at the beginning of a sentence or in a language that capitalizes all nouns, a word is a
+//! name unless it is a common word of the summary's language. In a language without a list of common words, it is a name
+//! only if another name is beside it, or if the summary has it elsewhere as a name.
 
 use std::collections::HashSet;
 
-use super::super::language::WORDS;
+use super::super::language::{CommonWords, WORDS};
 use super::super::tokens::{Token, is_and};
 use super::{Source, parts};
 
 /// What a whole summary shows about the names in it.
 pub(super) struct Names {
-    /// Whether the language capitalizes all nouns.
+    /// The languages that the summary can be in.
+    languages: Vec<&'static CommonWords>,
+    /// Whether it capitalizes all nouns.
     has_nouns: bool,
     /// The names that the source lacks, in lower case.
     unknown: HashSet<String>,
@@ -22,11 +23,17 @@ pub(super) struct Names {
 impl Names {
     /// Returns what the sentences of a summary show.
     pub fn of(sentences: &[Vec<Token<'_>>], source: &Source) -> Self {
-        let has_nouns = WORDS.capitalises_nouns(sentences.iter().flatten().map(|token| token.lower.as_str()));
-        let mut names = Self { has_nouns, unknown: HashSet::new() };
+        let words = || sentences.iter().flatten();
+        let is_plain = |token: &&Token<'_>| token.is_word() && (token.is_first || !token.is_capitalised());
+        let languages = CommonWords::languages_of(words().filter(is_plain).map(|token| token.lower.as_str()));
+        let has_nouns = match languages.as_slice() {
+            [] => WORDS.capitalises_nouns(words().map(|token| token.lower.as_str())),
+            found => found.iter().any(|language| language.has_nouns),
+        };
+        let mut names = Self { languages, has_nouns, unknown: HashSet::new() };
         for sentence in sentences {
             let found = sentence.iter().enumerate().filter(|(at, _)| names.has(sentence, *at, source));
-            let found: Vec<_> = found.map(|(_, token)| owner(&token.lower).to_owned()).collect();
+            let found: Vec<_> = found.map(|(_, token)| name(token)).collect();
             names.unknown.extend(found);
         }
         names
@@ -35,57 +42,55 @@ impl Names {
     /// Returns whether a word is a name that the source lacks.
     pub fn has(&self, tokens: &[Token<'_>], at: usize, source: &Source) -> bool {
         let Some(token) = tokens.get(at) else { return false };
-        let is_capital = |token: &Token<'_>| token.is_capitalised() && !WORDS.stopwords.contains(token.lower.as_str());
-        let is_unknown = |token: &Token<'_>| is_capital(token) && !token.is_title() && !source.has_name(token);
         let is_heading = tokens.iter().take_while(|token| !token.is_label).all(|token| !token.ends_clause)
             && tokens.iter().skip(at).take(4).any(|token| token.is_label);
         let is_beside = |at: Option<usize>, is: &dyn Fn(&Token<'_>) -> bool| {
             at.and_then(|at| tokens.get(at)).is_some_and(|token| !token.is_label && is(token))
         };
-        let (before, after) = (at.checked_sub(1), at.checked_add(1));
-        let is_pair = || {
-            is_beside(after, &|token| is_and(token)) && is_beside(at.checked_add(2), &|token| token.is_capitalised())
+        let after = at.checked_add(1);
+        let has_next = || {
+            let is_pair = is_beside(after, &|token| is_and(token)) && is_beside(at.checked_add(2), &is_capital);
+            !token.ends_clause && (is_pair || is_beside(after, &is_capital))
         };
-        let is_proper = || {
+        let follows_article = || is_beside(at.checked_sub(1), &|token| self.is_article(&token.lower));
+        let is_name = || {
             if self.has_nouns {
-                is_beside(before, &is_unknown) || is_beside(after, &is_unknown)
+                !follows_article() && !self.is_common(token)
+            } else if token.is_first && joined_name(token).is_none() {
+                !self.is_common(token) && (!self.languages.is_empty() || has_next())
             } else {
-                let has_next = || !token.ends_clause && (is_beside(after, &is_capital) || is_pair());
-                !token.is_first || has_next() || is_possessive(token)
+                true
             }
         };
-        let is_name = || is_proper() || self.unknown.contains(owner(&token.lower)) || self.is_person(tokens, at);
-        is_unknown(token) && !is_heading && is_name()
+        is_capital(token)
+            && !token.is_title()
+            && !is_heading
+            && !source.has_name(token)
+            && (self.unknown.contains(&name(token)) || is_name())
     }
 
-    /// Returns whether a word at the beginning of a sentence is a name, because of the words around it.
-    fn is_person(&self, tokens: &[Token<'_>], at: usize) -> bool {
-        let Some(token) = tokens.get(at).filter(|token| token.is_first && is_open(token)) else { return false };
-        let label = at.checked_sub(1).and_then(|at| tokens.get(at)).filter(|token| token.is_label);
-        let rest = tokens.get(at + 1..).unwrap_or_default();
-        let end = rest.iter().position(|token| token.ends_clause).map_or(rest.len(), |last| last + 1);
-        let clause: Vec<&str> = rest.iter().take(end).map(|token| token.lower.as_str()).collect();
-        let mut languages = WORDS.persons.iter().filter(|words| words.has_nouns == self.has_nouns);
-        languages.any(|words| {
-            if token.ends_clause {
-                label.is_some_and(|label| words.is_people(&label.lower))
-                    || clause.first().is_some_and(|next| words.is_relative(next))
-            } else {
-                words.follow_a_name(&clause)
-            }
-        })
+    fn is_common(&self, token: &Token<'_>) -> bool {
+        self.languages.iter().any(|language| language.has(owner(&token.lower)))
+    }
+
+    fn is_article(&self, word: &str) -> bool {
+        self.languages.iter().any(|language| language.is_article(word))
     }
 }
 
-/// Returns whether a word with a possessive ending can be a name, as "Mia's" can and "Tomorrow's" cannot.
-fn is_possessive(token: &Token<'_>) -> bool {
-    let owner = owner(&token.lower);
-    owner.len() < token.lower.len() && is_open(token) && !WORDS.stopwords.contains(owner) && !WORDS.days.contains(owner)
+fn is_capital(token: &Token<'_>) -> bool {
+    (token.is_capitalised() || joined_name(token).is_some()) && !WORDS.stopwords.contains(token.lower.as_str())
 }
 
-/// Returns whether a word at the beginning of a sentence can be a name.
-fn is_open(token: &Token<'_>) -> bool {
-    !WORDS.persons.iter().any(|words| words.is_no_name(owner(&token.lower)))
+/// Returns the name that an apostrophe joins to a small word: "Armelle" of "d'Armelle".
+pub(super) fn joined_name<'a>(token: &Token<'a>) -> Option<&'a str> {
+    let small = token.lower.len() - WORDS.without_article(&token.lower).len();
+    token.text.get(small..).filter(|name| small > 0 && name.starts_with(char::is_uppercase))
+}
+
+/// Returns the name that a word holds, in lower case.
+fn name(token: &Token<'_>) -> String {
+    owner(WORDS.without_article(&token.lower)).to_owned()
 }
 
 /// Returns a word without its possessive ending.
@@ -101,6 +106,7 @@ impl Source {
             let mut forms = one.chain([word]);
             forms.any(|form| self.words.contains(form) || self.words.contains(&format!("{form}s")))
         };
-        has(&token.lower) || parts(&token.lower).all(has) || self.is_spelled(&token.lower)
+        let word = WORDS.without_article(&token.lower);
+        has(&token.lower) || parts(word).all(has) || self.is_spelled(word)
     }
 }

@@ -4,7 +4,8 @@ use serde_json::Value as Json;
 
 use super::super::language::WORDS;
 use super::super::tokens::{Token, tokens};
-use super::value::{Value, key, numbers, value};
+use super::value::{Value, key, short_date, value};
+use super::worded::numbers;
 use super::{Source, parts};
 
 impl Source {
@@ -41,12 +42,19 @@ impl Source {
     fn read(&mut self, text: &str) {
         let tokens = tokens(text);
         self.read_spelled(&tokens);
+        self.read_spoken(&tokens);
         let mut next = 0;
         for (at, token) in tokens.iter().enumerate() {
             self.words.insert(token.lower.clone());
             self.words.extend(parts(&token.lower).map(str::to_owned));
             self.codes.insert(key(token.text));
             self.codes.extend(parts(token.text).filter(|part| part.len() > 2).map(key));
+            for clock in token.text.split(['-', '–']).filter(|part| part.contains(':') && part.len() < token.text.len())
+            {
+                if let Some((found @ Value::Time(_), _)) = value(&super::super::tokens::tokens(clock), 0) {
+                    self.add(found);
+                }
+            }
             if let Some(clock) = token.text.split_once('T').map(|(_, time)| time).filter(|time| time.contains(':')) {
                 let clock = clock.split(['+', 'Z', '-']).next().unwrap_or(clock);
                 if let Some((found, _)) = value(&super::super::tokens::tokens(clock), 0) {
@@ -62,6 +70,7 @@ impl Source {
             if token.has_digit() && !token.is_code() {
                 self.numbers.insert(key(token.text));
                 self.pieces.extend(parts(token.text).map(key));
+                self.days.extend(short_date(token.text));
             }
         }
     }
@@ -103,9 +112,19 @@ impl Source {
             let is_short = token.text.chars().count() == 1 || (token.text.len() <= 4 && token.is_digits());
             let number = WORDS.number_parts(&token.lower);
             match number {
-                Some(parts) => run.0.extend(numbers(&parts).iter().map(|number| number.to_string().repeat(times))),
-                None if is_short => run.0.push_str(&token.lower),
+                Some(parts) => {
+                    let said: String = numbers(&parts).iter().map(|number| number.to_string().repeat(times)).collect();
+                    self.digits.push_str(&said);
+                    run.0.push_str(&said);
+                }
+                None if is_short => {
+                    self.digits.extend(token.text.chars().filter(char::is_ascii_digit));
+                    run.0.push_str(&token.lower);
+                }
                 None => {
+                    if !token.is_code() {
+                        self.digits.extend(token.text.chars().filter(char::is_ascii_digit));
+                    }
                     let (said, count) = std::mem::take(&mut run);
                     self.spelled.extend((count > 1).then_some(said));
                     continue;

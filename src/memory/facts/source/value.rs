@@ -3,7 +3,9 @@
 use std::str::FromStr;
 
 use super::super::language::WORDS;
-use super::super::tokens::{Token, is_and, is_of, ordinal, tokens};
+use super::super::tokens::{Token, is_digits, is_of, ordinal, tokens};
+use super::names::joined_name;
+use super::worded::{as_number, worded};
 
 /// The days that a date can be: the month, then the day.
 type Days = Vec<(u32, u32)>;
@@ -54,7 +56,7 @@ pub(super) fn value(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
     {
         return Some((Value::Weekday(day), 1));
     }
-    if let Some(found) = time(token, next) {
+    if let Some(found) = time(token, next, tokens.get(at + 2)) {
         return Some(found);
     }
     if token.has_digit() && (number.is_some() || !token.is_code()) {
@@ -68,7 +70,7 @@ pub(super) fn value(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
     if token.is_code() {
         return Some((Value::Code(key(token.text)), 1));
     }
-    if token.is_capitalised() && !token.is_first {
+    if (token.is_capitalised() && !token.is_first) || joined_name(token).is_some() {
         return Some((Value::Name, 1));
     }
     worded(tokens, at).or_else(|| token.is_capitalised().then_some((Value::Name, 1)))
@@ -99,83 +101,35 @@ pub(crate) fn moment(text: &str) -> Option<Moment> {
     }
 }
 
-/// Returns a number in words, and the number of these words.
-fn worded(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
-    let mut parts = Vec::new();
-    let mut length = 0;
-    while let Some(token) = tokens.get(at + length) {
-        if let Some(found) = WORDS.number_parts(&token.lower) {
-            parts.extend(found);
-            length += 1;
-        } else {
-            let next = tokens.get(at + length + 1).and_then(|next| WORDS.number_parts(&next.lower));
-            match next {
-                Some(found) if is_and(token) && parts.last().is_some_and(|last| *last >= 20) => {
-                    parts.extend(found);
-                    length += 2;
-                }
-                _ => break,
-            }
-        }
-        if tokens.get(at + length - 1).is_some_and(|token| token.ends_clause) {
-            break;
-        }
-    }
-    (length > 0).then_some((Value::Words(parts), length))
-}
-
-/// Returns the numbers that a run of number words can mean: `one hundred forty six` is 146, `four two` is 4 and 2.
-pub(super) fn numbers(parts: &[u32]) -> Vec<u32> {
-    let mut found = Vec::new();
-    let (mut thousands, mut current, mut last) = (0u32, 0u32, 0u32);
-    for part in parts {
-        let fits = match *part {
-            1_000 => true,
-            100 => current > 0 && current < 100,
-            // German has the ones before the tens.
-            tens if tens >= 20 => last == 0 || last >= 100 || (last < 10 && last > 0),
-            teens if teens >= 10 => last == 0 || last >= 100,
-            _ => last == 0 || last >= 20,
-        };
-        if !fits {
-            found.push(thousands.saturating_add(current));
-            (thousands, current) = (0, 0);
-        }
-        match *part {
-            1_000 => (thousands, current) = (thousands.saturating_add(current.max(1).saturating_mul(1_000)), 0),
-            100 => current = current.max(1).saturating_mul(100),
-            small => current = current.saturating_add(small),
-        }
-        last = *part;
-    }
-    found.push(thousands.saturating_add(current));
-    found
-}
-
 fn month(token: &Token<'_>) -> Option<u32> {
-    let name = token.lower.trim_end_matches('.');
     // Some months are also other words.
-    let is_said = token.is_capitalised() || name.chars().count() > 5;
-    is_said.then(|| WORDS.month(name)).flatten().and_then(|month| u32::try_from(month).ok())
+    let is_said = token.is_capitalised() || token.lower.trim_end_matches('.').chars().count() > 5;
+    if is_said { named_month(token) } else { None }
+}
+
+/// Returns the month that a word can mean.
+pub(super) fn named_month(token: &Token<'_>) -> Option<u32> {
+    WORDS.month(token.lower.trim_end_matches('.')).and_then(|month| u32::try_from(month).ok())
 }
 
 /// Returns the number of a short day, such as `24`, `24th` or `twenty-fourth`.
-fn day_number(token: &Token<'_>) -> Option<u32> {
+pub(super) fn day_number(token: &Token<'_>) -> Option<u32> {
     let number = ordinal(&token.lower).unwrap_or(&token.lower);
     number.parse().ok().filter(|day| (1..=31).contains(day))
 }
 
 /// Returns a date with the name of its month.
 fn worded_date(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
-    let named =
-        |token: &Token<'_>| WORDS.month(token.lower.trim_end_matches('.')).and_then(|at| u32::try_from(at).ok());
     let day = |at: usize| {
+        // "Im Mai um acht Uhr": a small word that is a number in another language.
+        let is_said = |token: &Token<'_>| token.has_digit() || !WORDS.stopwords.contains(token.lower.as_str());
         let said = || worded(tokens, at).and_then(|(words, length)| Some((as_number(&words)?, length)));
+        let said = || said().filter(|_| tokens.get(at).is_some_and(is_said));
         let found = tokens.get(at).and_then(day_number).map(|day| (day, 1)).or_else(said);
         found.filter(|(day, _)| (1..=31).contains(day))
     };
     let first = tokens.get(at)?;
-    let (month, day, length) = if let Some(month) = named(first).filter(|_| !first.is_label) {
+    let (month, day, length) = if let Some(month) = named_month(first).filter(|_| !first.is_label) {
         let (day, length) = day(at + 1)?;
         // "May two" may be part of a wish.
         let is_said = month != 5 || first.is_capitalised() || length == 2 || tokens.get(at + 1)?.has_digit();
@@ -185,18 +139,10 @@ fn worded_date(tokens: &[Token<'_>], at: usize) -> Option<(Value, usize)> {
         let of = is_of(tokens.get(at + length)?);
         let token = tokens.get(at + length + usize::from(of))?;
         let is_said = first.has_digit() || token.is_capitalised();
-        is_said.then_some((named(token)?, day, length + usize::from(of) + 1))?
+        is_said.then_some((named_month(token)?, day, length + usize::from(of) + 1))?
     };
     let year = tokens.get(at + length).and_then(|token| year(token.text));
     Some((Value::Date { days: vec![(month, day)], year }, length + usize::from(year.is_some())))
-}
-
-fn as_number(value: &Value) -> Option<u32> {
-    let Value::Words(parts) = value else { return None };
-    match *numbers(parts).as_slice() {
-        [number] => Some(number),
-        _ => None,
-    }
 }
 
 fn year(text: &str) -> Option<u32> {
@@ -224,8 +170,15 @@ fn date(text: &str) -> Option<(Days, Option<u32>)> {
     }
 }
 
-/// Returns a time of day, such as `17:00`, `5 pm` or `17 Uhr`.
-fn time(token: &Token<'_>, next: Option<&Token<'_>>) -> Option<(Value, usize)> {
+/// Returns the month and the day of a date in digits without a year, such as `24.05`.
+pub(super) fn short_date(text: &str) -> Option<(u32, u32)> {
+    let (day, month) = text.split_once('.').filter(|(day, month)| day.len() <= 2 && month.len() <= 2)?;
+    let (day, month) = (day.parse().ok()?, month.parse().ok()?);
+    ((1..=31).contains(&day) && (1..=12).contains(&month)).then_some((month, day))
+}
+
+/// Returns a time of day, such as `17:00`, `5 pm`, `17 Uhr 45` or `17h45`.
+fn time(token: &Token<'_>, next: Option<&Token<'_>>, third: Option<&Token<'_>>) -> Option<(Value, usize)> {
     let half_of = |text: &str| match text.trim_end_matches('.').replace('.', "").as_str() {
         "am" => Some(Half::Am),
         "pm" => Some(Half::Pm),
@@ -234,8 +187,10 @@ fn time(token: &Token<'_>, next: Option<&Token<'_>>) -> Option<(Value, usize)> {
     };
     let end = token.lower.find(|c: char| c.is_alphabetic()).unwrap_or(token.lower.len());
     let (clock, after) = token.lower.split_at(end);
+    let joined = after.strip_prefix('h').filter(|minute| minute.len() == 2);
     let (length, half) = match half_of(after) {
         Some(half) => (1, Some(half)),
+        None if joined.is_some_and(is_digits) => (1, Some(Half::Neither)),
         None if !after.is_empty() => return None,
         None => match next.filter(|_| token.has_digit()).and_then(|next| half_of(&next.lower)) {
             Some(half) => (2, Some(half)),
@@ -244,8 +199,13 @@ fn time(token: &Token<'_>, next: Option<&Token<'_>>) -> Option<(Value, usize)> {
     };
     let (hour, minute) = match clock.split_once([':', '.']) {
         Some((hour, rest)) => (hour, rest.split(':').next()?),
-        None => (clock, ""),
+        None => (clock, joined.unwrap_or_default()),
     };
+    // "17 Uhr 45".
+    let is_named = length == 2 && matches!(half, Some(Half::Neither)) && minute.is_empty();
+    let third = third.filter(|third| third.text.len() == 2 && third.is_digits());
+    let after = next.filter(|next| is_named && !next.ends_clause).and(third);
+    let (minute, length) = after.map_or((minute, length), |third| (third.text, 3));
     let is_clock = clock.contains(':') || half.is_some();
     let hour: u32 = hour.parse().ok().filter(|hour| is_clock && *hour <= 24)?;
     let minute: u32 = if minute.is_empty() { 0 } else { minute.parse().ok()? };
