@@ -26,6 +26,18 @@ fn times_and_amounts_with_two_numbers_are_one_value_each() {
 }
 
 #[test]
+fn dates_and_times_of_several_words_are_whole() {
+    insta::assert_snapshot!(text(&[
+        "Até quando?", "Até trinta e um de julho, às oito e vinte e cinco.",
+        "When?", "From february the twentieth to the twenty first of march, at three forty five p m.",
+        "Wann?", "Am ersten April um elf Uhr zwanzig, da kommt der Holger, mein Mann.",
+    ]), @"
+    The caller said: trinta e um de julho; oito e vinte e cinco; From february the twentieth to the twenty first of march; three forty five p m; ersten April; elf Uhr zwanzig; Holger
+    The caller's wishes: february the twentieth to the twenty first of march
+    ");
+}
+
+#[test]
 fn clause_of_offered_words_is_a_choice() {
     insta::assert_snapshot!(text(&[
         "Could you send it by post or upload it?", "He hasn't got the portal. Post. Who do I mark it for?",

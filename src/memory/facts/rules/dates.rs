@@ -6,30 +6,32 @@ use crate::memory::facts::language::{WORDS, begins_with};
 use crate::memory::facts::tokens::{Token, is_and, is_of};
 
 impl Finding<'_> {
-    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`, `24 de mayo`.
+    /// Returns the length of a date with a month: `May 24, 2024`, `24. Mai`, `trinta e um de julho`, `May the first`.
     pub(super) fn date(&self, at: usize) -> Option<usize> {
         let is_month = |token: &Token<'_>| {
             WORDS.months.contains(token.lower.trim_end_matches('.')) && (token.is_capitalised() || token.lower != "may")
         };
-        let is_number = |token: &Token<'_>| match token.text.starts_with(|c: char| c.is_ascii_digit()) {
-            true => token.text.len() <= 4,
-            false => token.number().is_some_and(|day| (1..=31).contains(&day)),
-        };
-        let (first, second) = (self.get(at)?, self.get(at + 1)?);
-        let is_joined = is_number(first) && is_of(second) && self.get(at + 2).is_some_and(is_month);
         // "Mai due" and "sept deux" are no dates.
-        let is_meant = |month: &Token<'_>, day: &Token<'_>| {
-            is_month(month)
-                && is_number(day)
-                && (month.is_capitalised()
-                    || day.has_digit()
-                    || (month.text.len() > 3 && !WORDS.is_number(&month.lower)))
+        let is_meant = |month: usize, day: usize| {
+            let has_digit = || self.get(day).is_some_and(Token::has_digit);
+            let is_long = |month: &Token<'_>| month.text.len() > 3 && !WORDS.is_number(&month.lower);
+            self.get(month)
+                .is_some_and(|month| is_month(month) && (month.is_capitalised() || is_long(month) || has_digit()))
         };
-        let is_pair = is_meant(first, second) || is_meant(second, first);
-        let length = match (is_pair, is_joined) {
-            (true, _) => 2,
-            (_, true) => 3,
-            _ => return None,
+        let is_article = |token: &Token<'_>| WORDS.articles.contains(token.lower.as_str());
+        let day = self.day_words(at);
+        let next = at + day;
+        let length = if day > 0 && is_meant(next, at) {
+            day + 1
+        } else if day > 0 && self.get(next).is_some_and(is_of) && self.get(next + 1).is_some_and(is_month) {
+            day + 2
+        } else {
+            let day = at + 1 + usize::from(self.get(at + 1).is_some_and(is_article));
+            let length = self.day_words(day);
+            if length == 0 || !is_meant(at, day) {
+                return None;
+            }
+            day + length - at
         };
         let ends = self.get(at + length - 1).is_some_and(|token| token.ends_clause);
         // "14 May Street".
@@ -50,6 +52,24 @@ impl Finding<'_> {
             self.get(at + length).and_then(Token::number).is_some_and(|first| [19, 20, 1_000].contains(&first));
         let year = if century && !ends { self.number_group(at + length) } else { 0 };
         Some(length + if year > 1 { year } else { 0 })
+    }
+
+    /// Returns the number of words that can be the day of a date, or its year in digits: `24th`, `2024`, `vinte e três`,
+    /// `twenty first`.
+    fn day_words(&self, at: usize) -> usize {
+        let Some(token) = self.get(at) else { return 0 };
+        if token.text.starts_with(|c: char| c.is_ascii_digit()) {
+            return usize::from(token.text.len() <= 4);
+        }
+        let number = |at: usize| self.get(at).and_then(Token::number);
+        let and = usize::from(!token.ends_clause && self.get(at + 1).is_some_and(is_and));
+        let ones = number(at + 1 + and).filter(|ones| !token.ends_clause && (1..=9).contains(ones));
+        match number(at) {
+            Some(20) if ones.is_some() => 2 + and,
+            Some(30) if ones == Some(1) => 2 + and,
+            Some(1..=31) => 1,
+            _ => 0,
+        }
     }
 
     /// Returns the length of a day of the week, or of another day that counts from today: `Monday`, `next Monday`,
@@ -114,17 +134,31 @@ impl Finding<'_> {
         let is_pair = has_and && is_worded(hour) && is_worded(minutes) && !names_unit(minutes + 1);
         let are_minutes = |minutes: u32| minutes < 60 && (has_hours || minutes.is_multiple_of(5));
         let may_follow = self.is_open_before(minutes) && (is_pair || has_hours);
-        if may_follow && self.get(minutes).and_then(Token::number).is_some_and(are_minutes) {
-            return Some(minutes + 1 + self.phrase_after(&WORDS.after_hours, minutes + 1) - at);
+        if let Some((_, length)) = self.minutes(minutes).filter(|(value, _)| may_follow && are_minutes(*value)) {
+            let end = minutes + length;
+            return Some(end + self.phrase_after(&WORDS.after_hours, end) - at);
         }
         // "Six fifteen a.m."
-        let half = self.phrase_after(&WORDS.after_hours, end + 1);
-        let is_minute = |token: &Token<'_>| token.number().is_some_and(|minute| (10..60).contains(&minute));
-        if half > 0 && is_worded(hour) && self.is_open_before(end) && self.get(end).is_some_and(is_minute) {
-            return Some(end + 1 + half - at);
+        if let Some((10..60, length)) = self.minutes(end).filter(|_| is_worded(hour) && self.is_open_before(end)) {
+            let half = self.phrase_after(&WORDS.after_hours, end + length);
+            if half > 0 {
+                return Some(end + length + half - at);
+            }
         }
         let is_bare = || is_worded(hour) && self.follows_at(at) && !names_unit(end);
         (before > 0 || has_hours || is_noon || is_bare()).then_some(end - at)
+    }
+
+    /// Returns the minutes after an hour, and the number of their words: "vinte e cinco", "forty five".
+    fn minutes(&self, at: usize) -> Option<(u32, usize)> {
+        let number = |at: usize| self.get(at).and_then(Token::number);
+        let tens = number(at)?;
+        let and = usize::from(self.is_open_before(at + 1) && self.get(at + 1).is_some_and(is_and));
+        let last = at + 1 + and;
+        let counts = self.is_open_before(last + 1) && self.get(last + 1).is_some_and(is_noun);
+        let may_follow = self.is_open_before(at + 1) && self.is_open_before(last) && !counts;
+        let ones = number(last).filter(|ones| may_follow && [20, 30, 40, 50].contains(&tens) && (1..=9).contains(ones));
+        Some(ones.map_or((tens, 1), |ones| (tens + ones, 2 + and)))
     }
 
     /// Returns whether a phrase such as "at" before a word makes it an hour, and no noun after it a count.

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::memory::facts::FactSource;
-use crate::memory::facts::language::WORDS;
+use crate::memory::facts::language::{CommonWords, WORDS};
 use crate::memory::facts::tokens::{Token, is_of};
 
 impl Finding<'_> {
@@ -37,8 +37,8 @@ impl Finding<'_> {
         self.add(at, run)
     }
 
-    /// Returns whether a capitalized word follows an article in a language that capitalizes all nouns. A month is a value,
-    /// and a street.
+    /// Returns whether a common capitalized word follows an article in a language that capitalizes all nouns, unlike "der
+    /// Holger". A month is a value, and a street.
     fn is_german_noun(&self, at: usize) -> bool {
         let is_value = |token: &Token<'_>| {
             WORDS.months.contains(token.lower.as_str())
@@ -47,9 +47,9 @@ impl Finding<'_> {
         let before = at.checked_sub(1).and_then(|at| self.get(at));
         self.is_open_before(at)
             && before.is_some_and(is_article)
-            && !self.get(at).is_some_and(is_value)
             && !self.get(at + 1).is_some_and(Token::has_digit)
             && at.checked_sub(1).is_some_and(|article| self.has_nouns(article))
+            && self.get(at).is_some_and(|token| !is_value(token) && CommonWords::is_common(&token.lower))
     }
 
     /// Returns whether nouns have capitals after this article. A short article can be one of another language.
