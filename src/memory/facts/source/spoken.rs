@@ -82,11 +82,16 @@ impl Source {
         }
     }
 
-    /// Adds an hour with the minutes after it, and with those before it.
+    /// Adds an hour with the minutes after it, and with those before it: "twenty to three".
     fn add_clock(&mut self, hour: u32, minutes: u32) {
+        if hour > 24 || minutes >= 60 {
+            return;
+        }
         // Minutes below ten are hardly ever said, and many small numbers are no minutes.
-        if hour <= 24 && minutes < 60 && (minutes >= 10 || minutes == 5) {
+        if minutes >= 10 || minutes == 5 {
             self.add_time(hour, minutes);
+        }
+        if minutes > 0 && minutes <= 30 && minutes.is_multiple_of(5) {
             self.add_time(hour.checked_sub(1).unwrap_or(23), 60 - minutes);
         }
     }
