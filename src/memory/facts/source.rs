@@ -38,7 +38,7 @@ pub(crate) struct Source {
     times: HashSet<u32>,
     /// Codes and numbers that were said in pieces, joined.
     spelled: Vec<String>,
-    /// The letters and digits of texts in which the signs of an e-mail address may have been said.
+    /// The words of texts in which somebody may have said an e-mail address, without its signs and the spaces around them.
     mails: Vec<String>,
     /// The digits of all numbers, joined: a long number may have been said in several messages.
     digits: String,
@@ -136,7 +136,7 @@ impl Source {
             }),
             Value::Mail(text) => {
                 let plain: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
-                self.codes.contains(text) || self.mails.iter().any(|said| said.contains(&plain))
+                self.codes.contains(text) || self.mails.iter().any(|said| said.contains(&format!(" {plain} ")))
             }
             Value::Code(code) => {
                 let is_word = !token.has_digit() && parts(&token.lower).all(|part| self.words.contains(part));

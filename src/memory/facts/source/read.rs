@@ -49,15 +49,10 @@ impl Source {
             self.words.extend(parts(&token.lower).map(str::to_owned));
             self.codes.insert(key(token.text));
             self.codes.extend(parts(token.text).filter(|part| part.len() > 2).map(key));
-            for clock in token.text.split(['-', '–']).filter(|part| part.contains(':') && part.len() < token.text.len())
-            {
+            // "2024-05-26T18:30:00Z", "18:00-19:30".
+            let clocks = token.text.split(['T', 'Z', '+', '-', '–']).filter(|part| part.contains(':'));
+            for clock in clocks.filter(|clock| clock.len() < token.text.len()) {
                 if let Some((found @ Value::Time(_), _)) = value(&super::super::tokens::tokens(clock), 0) {
-                    self.add(found);
-                }
-            }
-            if let Some(clock) = token.text.split_once('T').map(|(_, time)| time).filter(|time| time.contains(':')) {
-                let clock = clock.split(['+', 'Z', '-']).next().unwrap_or(clock);
-                if let Some((found, _)) = value(&super::super::tokens::tokens(clock), 0) {
                     self.add(found);
                 }
             }

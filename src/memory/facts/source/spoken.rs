@@ -105,24 +105,29 @@ impl Source {
         }
     }
 
-    /// Joins the words between which the signs of an e-mail address can have been said.
+    /// Joins the words between which somebody said the signs of an e-mail address, and single letters.
     fn read_mails(&mut self, tokens: &[Token<'_>]) {
         let words: Vec<String> = tokens.iter().map(|token| token.lower.clone()).collect();
-        let mut joined = String::new();
-        let mut has_sign = false;
+        let mut joined = String::from(" ");
+        let (mut has_sign, mut follows_sign, mut follows_letter) = (false, false, false);
         let mut at = 0;
         while let Some(word) = words.get(at) {
             let rest = words.get(at..).unwrap_or_default();
             let mut signs = WORDS.mails.iter().filter_map(|mail| mail.at(rest).or_else(|| mail.sign(rest)));
-            match signs.next() {
-                Some(length) => (has_sign, at) = (true, at + length.max(1)),
-                None => {
-                    joined.extend(word.chars().filter(|c| c.is_alphanumeric()));
-                    at += 1;
-                }
+            if let Some(length) = signs.next() {
+                (has_sign, follows_sign) = (true, true);
+                at += length.max(1);
+                continue;
             }
+            let is_letter = word.chars().count() == 1;
+            if !follows_sign && !(is_letter && follows_letter) {
+                joined.push(' ');
+            }
+            joined.extend(word.chars().filter(|c| c.is_alphanumeric()));
+            (follows_sign, follows_letter) = (false, is_letter);
+            at += 1;
         }
-        self.mails.extend(has_sign.then_some(joined));
+        self.mails.extend(has_sign.then(|| joined + " "));
     }
 }
 

@@ -118,6 +118,14 @@ fn sentence_with_an_invented_value_is_removed() {
 }
 
 #[test]
+fn part_of_an_address_that_was_said_is_another_address() {
+    let source = Source::new("It's m i a dot li at example dot org, please.");
+    assert_eq!(source.checked("Write to mia.li@example.org.").1, Removed::default());
+    assert_eq!(source.checked("Write to li@example.org.").1.codes, 1);
+    assert_eq!(source.checked("Write to mia.li@example.com.").1.codes, 1);
+}
+
+#[test]
 fn invented_names_are_removed_in_each_language() {
     for (before, after, invented) in [
         (
