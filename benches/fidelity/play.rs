@@ -53,7 +53,9 @@ async fn run(recording: &Recording, policy: Policy) -> (Vec<ModelRequest>, Vec<u
     let config = config.with_policy(policy).with_max_window(1_000_000).with_max_tool_rounds(100);
     let config = tools(recording).into_iter().fold(config, Config::with_tool);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
-    conversation.add_system(recording.system.as_str()).unwrap();
+    if !recording.system.is_empty() {
+        conversation.add_system(recording.system.as_str()).unwrap();
+    }
     for (text, is_answered) in turns {
         conversation.add_user(text.as_str()).unwrap();
         if !is_answered {

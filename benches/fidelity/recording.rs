@@ -53,44 +53,82 @@ fn acts(tool: &str) -> bool {
     !reads.iter().any(|read| tool.starts_with(read))
 }
 
-/// Reads conversations in the chat format of OpenAI.
+/// What the caller says before an assistant that greets first.
+const HELLO: &str = "hello";
+
+/// Reads conversations in the chat format of OpenAI: a list of messages, or an object that has it as `messages`. Prints
+/// which files it skips, and why.
 pub fn chats(folder: &Path) -> Vec<Recording> {
-    files(folder, "json").iter().filter_map(|path| chat(path)).collect()
+    let read = |path: &PathBuf| match chat(path) {
+        Ok(recording) => Some(recording),
+        Err(reason) => {
+            println!("skipped: {}: {reason}", path.display());
+            None
+        }
+    };
+    files(folder, "json").iter().filter_map(read).collect()
 }
 
-fn chat(path: &Path) -> Option<Recording> {
-    let read: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+fn chat(path: &Path) -> Result<Recording, String> {
+    let read = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let read: Json = serde_json::from_str(&read).map_err(|error| error.to_string())?;
+    let messages = read.as_array().or_else(|| read["messages"].as_array()).ok_or("it has no list of messages")?;
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     let mut recording = Recording { parts: vec![(name.clone(), 0)], name, id_end: "_id", ..Recording::default() };
-    for (number, message) in read["messages"].as_array()?.iter().enumerate() {
-        let text = message["content"].as_str().unwrap_or_default().trim().to_owned();
-        match message["role"].as_str().unwrap() {
-            "system" => recording.system = text,
+    for (number, message) in messages.iter().enumerate() {
+        recording.add(message, number).map_err(|reason| format!("message {number} {reason}"))?;
+    }
+    recording.end_turn();
+    if recording.items.is_empty() { Err("it has no messages".into()) } else { Ok(recording) }
+}
+
+/// Returns the text of a message, which can be a list of parts.
+fn text_of(message: &Json) -> String {
+    let parts = message["content"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+    message["content"].as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n"), str::to_owned)
+}
+
+impl Recording {
+    /// Adds a message of a chat.
+    fn add(&mut self, message: &Json, number: usize) -> Result<(), &'static str> {
+        let text = text_of(message).trim().to_owned();
+        match message["role"].as_str().ok_or("has no role")? {
+            "system" | "developer" => self.system = text,
+            "user" if text.is_empty() => {}
             "user" => {
-                recording.end_turn();
-                recording.items.push(Item::Caller(text));
+                self.end_turn();
+                self.items.push(Item::Caller(text));
             }
             "tool" => {
                 let open = |item: &&Item| matches!(item, Item::Call { .. });
                 // Ids are not unique in some recordings, but results follow their calls.
-                let Some(Item::Call { id, .. }) = recording.items.iter().rev().find(open) else { panic!("{number}") };
-                let (id, text) = (id.clone(), message["content"].as_str().unwrap_or_default().to_owned());
-                recording.items.push(Item::Result { id, text });
+                let Some(Item::Call { id, .. }) = self.items.iter().rev().find(open) else {
+                    return Err("is a result without a call");
+                };
+                let (id, text) = (id.clone(), text_of(message));
+                self.items.push(Item::Result { id, text });
             }
             _ => {
-                recording.items.extend((!text.is_empty()).then_some(Item::Assistant(text)));
+                if self.items.is_empty() {
+                    self.items.push(Item::Caller(HELLO.into()));
+                }
+                match self.items.last_mut() {
+                    _ if text.is_empty() => {}
+                    Some(Item::Assistant(last)) => *last = format!("{last}\n{text}"),
+                    _ => self.items.push(Item::Assistant(text)),
+                }
                 for (index, call) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
                     let function = &call["function"];
-                    let arguments = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
-                    let tool = function["name"].as_str().unwrap().to_owned();
-                    recording.acting.extend(acts(&tool).then(|| tool.clone()));
-                    recording.items.push(Item::Call { id: format!("c{number}-{index}"), tool, arguments });
+                    let arguments = function["arguments"].as_str().and_then(|json| serde_json::from_str(json).ok());
+                    let arguments = arguments.ok_or("has a call without arguments in JSON")?;
+                    let tool = function["name"].as_str().ok_or("has a call without a name")?.to_owned();
+                    self.acting.extend(acts(&tool).then(|| tool.clone()));
+                    self.items.push(Item::Call { id: format!("c{number}-{index}"), tool, arguments });
                 }
             }
         }
+        Ok(())
     }
-    recording.end_turn();
-    Some(recording)
 }
 
 impl Recording {
@@ -127,7 +165,7 @@ fn call(path: &Path) -> Recording {
             Some(Item::Caller(last)) if is_caller => *last = format!("{last} {text}"),
             Some(Item::Assistant(last)) if !is_caller => *last = format!("{last} {text}"),
             _ if is_caller => recording.items.push(Item::Caller(text)),
-            None => recording.items.extend([Item::Caller("hello".into()), Item::Assistant(text)]),
+            None => recording.items.extend([Item::Caller(HELLO.into()), Item::Assistant(text)]),
             _ => recording.items.push(Item::Assistant(text)),
         }
     }
