@@ -120,7 +120,7 @@ impl Source {
                 continue;
             }
             let is_letter = word.chars().count() == 1;
-            if !follows_sign && !(is_letter && follows_letter) {
+            if !(follows_sign || is_letter && follows_letter) {
                 joined.push(' ');
             }
             joined.extend(word.chars().filter(|c| c.is_alphanumeric()));
