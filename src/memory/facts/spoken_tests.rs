@@ -38,6 +38,25 @@ fn dates_and_times_of_several_words_are_whole() {
 }
 
 #[test]
+fn count_and_name_and_code_do_not_replace_each_other() {
+    insta::assert_snapshot!(text(&[
+        "What can I get you?", "2 large margheritas, to 48 Elm Road.",
+        "Anything else?", "Make that three margheritas. And it happened in Derby.",
+        "In Derby?", "Yes. And sorry, two things.",
+        "A placa?", "É um Renault.",
+        "Q S?", "Não, é Q X, X de xadrez.",
+    ]), @"The caller said: 48 Elm Road; three margheritas (corrected, was 2 large margheritas); Derby; derby=two things; placa=Renault; q s=QXX");
+}
+
+#[test]
+fn common_nouns_are_no_names_in_german() {
+    insta::assert_snapshot!(text(&[
+        "Wann?", "Entschuldigung, am Dienstag, mit Frühstück und Reifenwechsel. Da kommt der Holger, und ich bin im Büro.",
+        "Gang oder Fenster?", "Fenster.",
+    ]), @"The caller said: Dienstag; Holger; Fenster");
+}
+
+#[test]
 fn clause_of_offered_words_is_a_choice() {
     insta::assert_snapshot!(text(&[
         "Could you send it by post or upload it?", "He hasn't got the portal. Post. Who do I mark it for?",

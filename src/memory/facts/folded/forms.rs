@@ -55,7 +55,8 @@ pub(in crate::memory::facts) fn is_numeric(value: &str) -> bool {
     value.contains(char::is_numeric) || (words.peek().is_some() && words.all(is_number))
 }
 
-/// Returns the form of a value: its kinds of characters, whether it is a date, and the noun after a number.
+/// Returns the form of a value: whether it has a number, letters and the form of a code, whether it is a date, and the noun
+/// after a number.
 pub(in crate::memory::facts) fn form(value: &str) -> (bool, bool, bool, bool, Option<String>) {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
     let lower = value.to_lowercase();
@@ -63,8 +64,12 @@ pub(in crate::memory::facts) fn form(value: &str) -> (bool, bool, bool, bool, Op
     let ends = |phrase: &Vec<&str>| phrase.last().copied() == last_word;
     let is_date = lower.split(' ').any(|word| WORDS.months.contains(word) || WORDS.days.contains(word))
         || WORDS.after_dates.iter().any(ends);
-    let starts_with_number = lower.starts_with(|c: char| c.is_numeric());
-    let noun = last_word.filter(|word| starts_with_number && !is_date && word.chars().all(char::is_alphabetic));
+    let first_word = lower.split(' ').next().unwrap_or_default();
+    let starts_with_number = first_word.starts_with(char::is_numeric) || WORDS.is_number(first_word);
+    let is_noun = |word: &&str| !WORDS.is_number(word) && word.chars().all(char::is_alphabetic);
+    let noun = last_word.filter(|word| starts_with_number && !is_date && is_noun(word));
     let noun = noun.map(|noun| noun.trim_end_matches('s').to_owned());
-    (is_numeric(value), has(char::is_alphabetic), has(|c| c == '@' || c == '_'), is_date, noun)
+    let is_capitals = value.chars().count() > 1 && value.chars().all(char::is_uppercase);
+    let is_code = is_capitals || has(|c| c == '@' || c == '_');
+    (is_numeric(value) || noun.is_some(), has(char::is_alphabetic), is_code, is_date, noun)
 }

@@ -84,6 +84,11 @@ impl CommonWords {
         LANGUAGES.iter().any(|language| language.has(word))
     }
 
+    /// Returns whether a word is a common one in a language that capitalizes all nouns.
+    pub fn is_noun(word: &str) -> bool {
+        LANGUAGES.iter().any(|language| language.has_nouns && language.has(word))
+    }
+
     /// Returns whether a word is no name.
     pub fn has(&self, word: &str) -> bool {
         let word = WORDS.without_article(word);

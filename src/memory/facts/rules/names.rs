@@ -29,7 +29,9 @@ impl Finding<'_> {
         // A word that also occurs in lower case is not a name.
         let is_noun = run == 1
             && !is_labelled
-            && (self.get(at).is_some_and(|token| self.small.contains(&token.lower)) || self.is_german_noun(at));
+            && (self.get(at).is_some_and(|token| self.small.contains(&token.lower))
+                || self.is_german_noun(at)
+                || (!is_answer && self.capitalises_nouns() && self.is_common_noun(at)));
         let capitals = self.tokens.iter().skip(at).take(run).filter(|token| token.is_capitalised()).count();
         if is_noun || is_label || capitals > 4 || (is_first && run == 1 && !is_answer) {
             return if is_label { run } else { 0 };
@@ -37,19 +39,22 @@ impl Finding<'_> {
         self.add(at, run)
     }
 
-    /// Returns whether a common capitalized word follows an article in a language that capitalizes all nouns, unlike "der
-    /// Holger". A month is a value, and a street.
-    fn is_german_noun(&self, at: usize) -> bool {
+    /// Returns whether a word is a common one, and neither a month nor a street.
+    fn is_common_noun(&self, at: usize) -> bool {
         let is_value = |token: &Token<'_>| {
             WORDS.months.contains(token.lower.as_str())
+                || WORDS.days.contains(token.lower.as_str())
                 || WORDS.street_ends.iter().any(|end| token.lower.ends_with(end))
         };
-        let before = at.checked_sub(1).and_then(|at| self.get(at));
-        self.is_open_before(at)
-            && before.is_some_and(is_article)
-            && !self.get(at + 1).is_some_and(Token::has_digit)
-            && at.checked_sub(1).is_some_and(|article| self.has_nouns(article))
-            && self.get(at).is_some_and(|token| !is_value(token) && CommonWords::is_common(&token.lower))
+        !self.get(at + 1).is_some_and(Token::has_digit)
+            && self.get(at).is_some_and(|token| !is_value(token) && CommonWords::is_noun(&token.lower))
+    }
+
+    /// Returns whether a common capitalized word follows an article in a language that capitalizes all nouns, unlike "der
+    /// Holger".
+    fn is_german_noun(&self, at: usize) -> bool {
+        let article = at.checked_sub(1).filter(|article| self.get(*article).is_some_and(is_article));
+        self.is_open_before(at) && article.is_some_and(|article| self.has_nouns(article)) && self.is_common_noun(at)
     }
 
     /// Returns whether nouns have capitals after this article. A short article can be one of another language.
