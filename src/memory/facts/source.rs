@@ -1,7 +1,7 @@
 //! [`Source`]: the values of a text, against which another text is checked.
 //!
-//! The check ignores values in which faithful summaries differ: counts up to 12 without a unit, common words where all
-//! words are capitalized ([`names`]), and a year that the source omits. A sum or a product is accepted together with its
+//! The check ignores values in which faithful summaries differ: counts up to 12 of what the source does not count, common
+//! words where all words are capitalized ([`names`]), and a year that the source omits. A sum or a product is accepted together with its
 //! terms. What was said in words is read in each way that it can be meant ([`spoken`]).
 
 mod names;
@@ -11,13 +11,14 @@ mod spoken;
 mod value;
 mod worded;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::language::{CommonWords, WORDS};
 use super::tokens::{Token, ends_with_title, is_digits, tokens};
 use names::Names;
 use removed::Kind;
 pub(crate) use removed::Removed;
+use spoken::counted;
 pub(crate) use value::{Moment, moment};
 use value::{Value, key, short_date, value};
 use worded::numbers;
@@ -40,11 +41,13 @@ pub(crate) struct Source {
     spelled: Vec<String>,
     /// The words of texts in which somebody may have said an e-mail address, without its signs and the spaces around them.
     mails: Vec<String>,
+    /// The numbers of each counted noun.
+    counts: HashMap<String, HashSet<u32>>,
     /// The digits of all numbers, joined: a long number may have been said in several messages.
     digits: String,
 }
 
-/// The greatest count that the check ignores.
+/// The greatest count that the check ignores if the source does not count the same.
 const SMALL: u32 = 12;
 /// The minimum length at which a part of a spelled code counts.
 const PART: usize = 4;
@@ -97,7 +100,7 @@ impl Source {
                 }
                 found => self.has(found, token),
             };
-            if !has {
+            if !has || self.miscounts(&found, tokens, at + length) {
                 return Some(kind(&found));
             }
             at += length;
@@ -108,6 +111,20 @@ impl Source {
             is(terms.iter().sum()) || pairs().any(|(a, b)| is(a + b) || is((a - b).abs()) || is(a * b))
         };
         totals.iter().find(|(total, _)| !is_total(total)).map(|(_, kind)| *kind)
+    }
+
+    /// Returns whether the source counts the noun after a number, but never so many.
+    fn miscounts(&self, number: &Value, tokens: &[Token<'_>], noun: usize) -> bool {
+        let count: Option<u32> = match number {
+            Value::Number { key, is_plain: true, .. } => key.parse().ok(),
+            Value::Words(parts) => {
+                Some(numbers(parts)).filter(|all| all.len() == 1).and_then(|all| all.first().copied())
+            }
+            _ => None,
+        };
+        let count = count.filter(|count| (2..=SMALL).contains(count));
+        let known = counted(tokens, noun).and_then(|noun| self.counts.get(&noun));
+        count.zip(known).is_some_and(|(count, known)| !known.contains(&count) && known.iter().sum::<u32>() != count)
     }
 
     fn has(&self, value: &Value, token: &Token<'_>) -> bool {

@@ -24,6 +24,9 @@ impl Source {
         let numbers = numbers_in(tokens);
         for (at, number) in numbers.iter().enumerate() {
             self.read_day(tokens, number);
+            if let Some(noun) = counted(tokens, number.until) {
+                self.counts.entry(noun).or_default().insert(number.value);
+            }
             if number.value <= 24 {
                 self.read_hour(tokens, number);
             }
@@ -56,12 +59,7 @@ impl Source {
 
     /// Reads the times that a number can mean, unless it counts something.
     fn read_hour(&mut self, tokens: &[Token<'_>], number: &Number) {
-        let is_open = tokens.get(number.until.saturating_sub(1)).is_some_and(|last| !last.ends_clause);
-        let counts = |next: &Token<'_>| {
-            let is_noun = next.is_word() && next.lower.len() > 2 && !next.is_capitalised();
-            is_noun && !WORDS.stopwords.contains(next.lower.as_str()) && !WORDS.hours.contains(next.lower.as_str())
-        };
-        if !tokens.get(number.until).is_some_and(|next| is_open && counts(next)) {
+        if counted(tokens, number.until).is_none_or(|noun| noun.starts_with(char::is_uppercase)) {
             self.add_time(number.value, 0);
         }
         let near = number.from.saturating_sub(NEAR + 1)..number.until + NEAR + 1;
@@ -129,6 +127,15 @@ impl Source {
         }
         self.mails.extend(has_sign.then(|| joined + " "));
     }
+}
+
+/// Returns the noun that the number before a word counts, without the end of its plural.
+pub(super) fn counted(tokens: &[Token<'_>], at: usize) -> Option<String> {
+    let is_open = at.checked_sub(1).and_then(|last| tokens.get(last)).is_some_and(|last| !last.ends_clause);
+    let noun = tokens.get(at).filter(|token| is_open && token.is_word() && token.lower.len() > 2)?;
+    let is_empty = WORDS.stopwords.contains(noun.lower.as_str()) || WORDS.hours.contains(noun.lower.as_str());
+    let stem = noun.text.trim_end_matches(['s', 'n', 'a', 'e', 'i', 'o']);
+    (!is_empty && stem.len() > 2 && !WORDS.is_number(&noun.lower)).then(|| stem.to_owned())
 }
 
 fn numbers_in(tokens: &[Token<'_>]) -> Vec<Number> {
