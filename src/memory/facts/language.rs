@@ -14,6 +14,7 @@ pub(super) use common::CommonWords;
 pub(super) use mails::MailWords;
 use numbers::{numbered, values};
 use phrases::phrase;
+pub(crate) use phrases::says_yes_or_no;
 pub(super) use phrases::{Phrases, after, begins_with, ranges, without};
 
 const FILES: [&str; 6] = [
@@ -28,6 +29,8 @@ const FILES: [&str; 6] = [
 /// The words that the rules know, in lower case.
 pub(super) struct Words {
     pub numbers: HashSet<&'static str>,
+    /// Words that are a number in another language, or mean something else, too: "once", "neuf".
+    pub homographs: HashSet<&'static str>,
     pub months: HashSet<&'static str>,
     pub days: HashSet<&'static str>,
     /// The months and the days of the week of each language, in order.
@@ -224,6 +227,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let phrases = |name| lists(name).into_iter().map(phrase).collect();
     Words {
         numbers: set("numbers"),
+        homographs: set("homographs"),
         months: set("months"),
         days: set("days"),
         full_months: FILES.iter().map(|file| list_of(file, "months").take(12).collect()).collect(),
@@ -291,10 +295,4 @@ fn range(entry: &'static str) -> (Option<&'static str>, &'static str) {
 /// Returns a letter and the words of its name, of `w double u`.
 fn letter(entry: &'static str) -> Option<(&'static str, Vec<&'static str>)> {
     entry.split_once(' ').map(|(letter, name)| (letter, phrase(name)))
-}
-
-/// Returns whether a text in lower case says yes or no at its beginning or after a comma.
-pub(crate) fn says_yes_or_no(lower: &str) -> bool {
-    let words = lower.split(',').filter_map(|part| part.split_whitespace().next());
-    words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.is_reply(word))
 }

@@ -1,7 +1,7 @@
 //! [`Source`]: the values of a text, against which another text is checked.
 //!
-//! The check ignores values in which faithful summaries differ: counts up to 12 of what the source does not count, common
-//! words where all words are capitalized ([`names`]), and a year that the source omits. A sum or a product is accepted together with its
+//! The check ignores values in which faithful summaries differ: one and two of what the source does not count, common words
+//! where all words are capitalized ([`names`]), and a year that the source omits. A sum or a product is accepted together with its
 //! terms. What was said in words is read in each way that it can be meant ([`spoken`]).
 
 mod names;
@@ -12,6 +12,7 @@ mod value;
 mod worded;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use super::language::{CommonWords, WORDS};
 use super::tokens::{Token, ends_with_title, is_digits, tokens};
@@ -47,8 +48,10 @@ pub(crate) struct Source {
     digits: String,
 }
 
-/// The greatest count that the check ignores if the source does not count the same.
-const SMALL: u32 = 12;
+/// The greatest number that a summary may have without one in the source: "the two agreed".
+const SMALL: u32 = 2;
+/// The counts that must be those of the source, if it counts the same.
+const COUNTS: RangeInclusive<u32> = 2..=12;
 /// The minimum length at which a part of a spelled code counts.
 const PART: usize = 4;
 /// The minimum number of digits that may have been said in several messages.
@@ -122,7 +125,7 @@ impl Source {
             }
             _ => None,
         };
-        let count = count.filter(|count| (2..=SMALL).contains(count));
+        let count = count.filter(|count| COUNTS.contains(count));
         let known = counted(tokens, noun).and_then(|noun| self.counts.get(&noun));
         count.zip(known).is_some_and(|(count, known)| !known.contains(&count) && known.iter().sum::<u32>() != count)
     }
@@ -147,6 +150,7 @@ impl Source {
                 let is_day = || short_date(token.text).is_some_and(|day| self.days.contains(&day));
                 is_small || self.numbers.contains(key) || (!is_amount && (is_piece() || is_long() || is_day()))
             }
+            Value::Words(_) if WORDS.homographs.contains(token.lower.as_str()) => true,
             Value::Words(parts) => numbers(parts).iter().all(|number| {
                 let is_vague = *number <= SMALL || matches!(number, 100 | 1_000);
                 is_vague || self.numbers.contains(&number.to_string()) || self.pieces.contains(&number.to_string())

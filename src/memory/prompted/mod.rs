@@ -38,8 +38,8 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 ///
 /// If a sentence holds an id, number, amount, date, time or name that neither the covered messages nor the earlier
 /// summary hold, the sentence is removed. [`Summary::removed`] counts these sentences, and a warning counts them by
-/// kind. Another form of a value passes, such as `May 24` for `2024-05-24`. Counts up to 12 are checked if the call
-/// counts the same thing. If less than half remains, the model is asked once more. If that fails, too, the text of
+/// kind. Another form of a value passes, such as `May 24` for `2024-05-24`. Counts of one and two are checked if the
+/// call counts the same thing. If less than half remains, the model is asked once more. If that fails, too, the text of
 /// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) is the summary.
 ///
 /// If the model fails, a conversation uses the summary of

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::WORDS;
+
 /// The words of each phrase.
 pub(in crate::memory::facts) type Phrases = Vec<Vec<&'static str>>;
 
@@ -44,4 +46,10 @@ pub(in crate::memory::facts) fn ranges<'a>(
     words: &'a [String],
 ) -> impl Iterator<Item = Range<usize>> + 'a {
     (0..words.len()).filter_map(|at| Some(at..at + begins_with(phrases, words.get(at..)?)?))
+}
+
+/// Returns whether a text in lower case says yes or no at its beginning or after a comma.
+pub(crate) fn says_yes_or_no(lower: &str) -> bool {
+    let words = lower.split(',').filter_map(|part| part.split_whitespace().next());
+    words.map(|word| word.trim_end_matches(['.', '!', '?', ';'])).any(|word| WORDS.is_reply(word))
 }

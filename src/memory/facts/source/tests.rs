@@ -88,6 +88,7 @@ fn sentence_with_an_invented_value_is_removed() {
         ("She has 14 bags.", Kind::Number),
         ("She has two bags.", Kind::Number),
         ("She takes 4 bags to the flight.", Kind::Number),
+        ("She asked eleven questions.", Kind::Number),
         ("She has forty-seven bags.", Kind::Number),
         ("Her phone is 555-123-4568.", Kind::Number),
         ("She spoke with Bob.", Kind::Name),
