@@ -244,7 +244,7 @@ impl Ear for CallEar {
         let mut ended = Ended::of(end);
         if !matches!(end, TurnEnd::Answered(_)) {
             // The missing words may be the ones that report the outcomes.
-            self.speeches.drop_reports(turn.id);
+            self.speeches.note_incomplete(turn.id);
         }
         match (Self::needs_apology(end, turn), end) {
             (Some(failure), _) => {

@@ -52,8 +52,9 @@ pub(super) struct Speech {
     pub started_ms: Option<i64>,
     /// When the speech before it ended or is going to end, by the player's clock.
     pub not_before_ms: Option<i64>,
-    /// The tool calls whose outcome it reports to the caller.
+    /// The tool calls whose outcome it reports to the caller, unless it is incomplete.
     pub reports: Vec<ToolCallId>,
+    pub is_incomplete: bool,
     /// The heard prefix of its texts, once it was interrupted. `None` means that all of it counts as heard.
     pub heard: Option<Heard>,
     pub reading: Arc<Reading>,
@@ -114,6 +115,12 @@ impl Reading {
 }
 
 impl Speech {
+    /// Takes the tool calls whose outcome a caller who heard the speech knows.
+    pub fn reported(&mut self) -> Vec<ToolCallId> {
+        let reports = std::mem::take(&mut self.reports);
+        if self.is_incomplete { Vec::new() } else { reports }
+    }
+
     /// Returns whether the speech was interrupted. An estimated interruption does not count if, by the same estimate,
     /// all of the speech was heard.
     pub fn was_cut_off(&self) -> bool {

@@ -53,6 +53,7 @@ impl Speeches {
             started_ms: None,
             not_before_ms: None,
             reports: Vec::new(),
+            is_incomplete: false,
             heard: None,
             reading: Arc::default(),
         });
@@ -105,15 +106,15 @@ impl Speeches {
         }
     }
 
-    /// Returns the tool calls whose outcome the speech reports to a caller who hears all of it.
+    /// Returns the tool calls whose outcome the speech was to report to the caller.
     pub fn reports(&self, id: SpeechId) -> &[ToolCallId] {
         self.kept.iter().find(|speech| speech.id == id).map_or(&[], |speech| &speech.reports)
     }
 
     /// Notes that the speech is incomplete, so it reports no outcome of a tool call.
-    pub fn drop_reports(&mut self, id: SpeechId) {
+    pub fn note_incomplete(&mut self, id: SpeechId) {
         if let Some(speech) = self.get_mut(id) {
-            speech.reports.clear();
+            speech.is_incomplete = true;
         }
     }
 
@@ -164,7 +165,7 @@ impl Speeches {
         speech.parts.shrink_to_fit();
         speech.set_end(at_ms, manager);
         let (usual_ms, started_ms) = (speech.speaking_ms(manager), speech.started_ms);
-        let reported = std::mem::take(&mut speech.reports);
+        let reported = speech.reported();
         self.apply_heard(id, manager);
         if let Some(ms) = started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()) {
             self.rate.learn(usual_ms, ms);
@@ -176,7 +177,7 @@ impl Speeches {
     pub fn assume_heard(&mut self, id: SpeechId) -> Vec<ToolCallId> {
         let Some(speech) = self.get_mut(id) else { return Vec::new() };
         speech.phase = Phase::Finished;
-        std::mem::take(&mut speech.reports)
+        speech.reported()
     }
 
     /// Interrupts an open speech at a time of the call's clock, and estimates what was heard. Returns whether it was

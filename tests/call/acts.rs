@@ -644,6 +644,34 @@ async fn interrupted_outcome_is_told_again_though_all_words_count_as_heard() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn late_outcome_is_told_again_after_a_cut_reply_that_nobody_heard() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let cut = vec![Step::Say("It "), Step::Stop(StopReason::Filtered)];
+    let replies = [calls("", "c1", "book"), words("It takes long."), cut, words("It is booked.")];
+    let call = log.open(&Scripted::new(replies), bookings.tool(20_000).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "It takes long.");
+    play(&call, speech);
+    pass(20_000).await;
+    assert!(call.is_answerable());
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "It ");
+    call.playback_started(speech, call.now_ms());
+    call.caller_started_speaking(call.now_ms());
+    // The caller only seemed to speak.
+    call.caller_said("").unwrap();
+    assert!(call.is_answerable());
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "It is booked.");
+    play(&call, speech);
+    assert!(!call.is_answerable());
+}
+
+#[tokio::test(start_paused = true)]
 async fn lookup_that_panics_leaves_the_outcome_unknown() {
     let (log, bookings) = (Log::new(), Bookings::default());
     let call = log.open(&Scripted::new([calls("", "c1", "book")]), bookings.tool(5_000).acts_once());
