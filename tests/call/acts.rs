@@ -575,6 +575,16 @@ async fn successor_counts_only_played_replies_as_heard() {
     }
 }
 
+/// Hears the reply that is due, after which none is.
+async fn tells(call: &CallSession, words: &str) {
+    assert!(call.is_answerable());
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, words);
+    play(call, speech);
+    assert!(!call.is_answerable());
+}
+
 #[tokio::test(start_paused = true)]
 async fn successor_tells_what_was_not_heard() {
     let (log, bookings) = (Log::new(), Bookings::default());
@@ -582,12 +592,7 @@ async fn successor_tells_what_was_not_heard() {
     pass(1_000).await;
     std::mem::forget(call);
     let call = log.resume(&Scripted::new([words("It is booked.")]), bookings.tool(0).acts_once()).await;
-    assert!(call.is_answerable());
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    assert_eq!(read(reply).await.0, "It is booked.");
-    play(&call, speech);
-    assert!(!call.is_answerable());
+    tells(&call, "It is booked.").await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -635,12 +640,7 @@ async fn interrupted_outcome_is_told_again_though_all_words_count_as_heard() {
     call.caller_started_speaking(call.now_ms());
     // The caller only seemed to speak.
     call.caller_said("").unwrap();
-    assert!(call.is_answerable());
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    assert_eq!(read(reply).await.0, "I said that it is booked.");
-    play(&call, speech);
-    assert!(!call.is_answerable());
+    tells(&call, "I said that it is booked.").await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -663,12 +663,7 @@ async fn late_outcome_is_told_again_after_a_cut_reply_that_nobody_heard() {
     call.caller_started_speaking(call.now_ms());
     // The caller only seemed to speak.
     call.caller_said("").unwrap();
-    assert!(call.is_answerable());
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    assert_eq!(read(reply).await.0, "It is booked.");
-    play(&call, speech);
-    assert!(!call.is_answerable());
+    tells(&call, "It is booked.").await;
 }
 
 #[tokio::test(start_paused = true)]

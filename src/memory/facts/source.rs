@@ -22,7 +22,7 @@ pub(crate) use removed::Removed;
 use spoken::counted;
 pub(crate) use value::{Moment, moment};
 use value::{Value, key, short_date, value};
-use worded::numbers;
+use worded::{as_number, numbers};
 
 /// The values that a summary may hold: those of the words that it covers.
 #[derive(Default)]
@@ -120,10 +120,7 @@ impl Source {
     fn miscounts(&self, number: &Value, tokens: &[Token<'_>], noun: usize) -> bool {
         let count: Option<u32> = match number {
             Value::Number { key, is_plain: true, .. } => key.parse().ok(),
-            Value::Words(parts) => {
-                Some(numbers(parts)).filter(|all| all.len() == 1).and_then(|all| all.first().copied())
-            }
-            _ => None,
+            words => as_number(words),
         };
         let count = count.filter(|count| COUNTS.contains(count));
         let known = counted(tokens, noun).and_then(|noun| self.counts.get(&noun));

@@ -116,7 +116,7 @@ impl CommonWords {
     }
 
     /// Returns a word without its inflection.
-    pub fn stem<'a>(&self, word: &'a str) -> &'a str {
+    fn stem<'a>(&self, word: &'a str) -> &'a str {
         let mut rests = self.inflections.iter().filter_map(|end| word.strip_suffix(end));
         let stem = rests.find(|rest| rest.chars().count() >= self.shortest).unwrap_or(word);
         let mut last = stem.char_indices().rev();
